@@ -1,0 +1,36 @@
+# The commands of this project: `make` alone lists them.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed.stamp
+
+.DEFAULT_GOAL := help
+.PHONY: help venv servers test check soak
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+venv: $(STAMP) ## make .venv, again whenever pyproject.toml or constraints.txt changes
+
+# Debian ships venv apart from Python; without it `python3 -m venv` leaves half an environment behind.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tests/install_packages.sh python3-venv
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "Python's venv module is missing: install the package python3-venv, then run make again." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql]'
+	@touch $@
+
+servers: ## install PostgreSQL and MariaDB when they are missing (as root, on Debian)
+	@sh tests/install_packages.sh
+
+test: $(STAMP) servers ## run the tests, against private servers
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+check: $(STAMP) ## format, lint, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+soak: $(STAMP) servers ## run the long tests
+	$(BIN)/pytest -m soak --timeout 0 tests

@@ -1,0 +1,1 @@
+"""A message queue in the database you already have."""

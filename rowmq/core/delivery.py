@@ -1,0 +1,133 @@
+"""Claiming: what a caller wants, what it gets, and the receipt that proves it still holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from rowmq.core.errors import InvalidSetting
+from rowmq.core.message import decode
+from rowmq.core.names import check_name
+from rowmq.core.outcome import Outcome
+from rowmq.core.where import Where
+
+LARGEST_CLAIM = 100_000
+CANDIDATES = 10_000
+"""How many messages a claim with conditions looks at before it goes on the next time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Want:
+    """One caller's wish: up to ``limit`` messages under one token.
+
+    ``lease`` None means the queue's. A registered ``consumer`` gets its own share first. ``where`` and
+    ``max_age`` leave other messages untouched. ``per_group`` messages of one group may come together, in
+    order. A ``name`` makes the claim findable later: the same name never claims twice, it gets what is
+    left of the first claim. ``upto`` leaves out messages pushed after that seq.
+    """
+
+    limit: int = 1
+    lease: timedelta | None = None
+    consumer: str | None = None
+    where: Where = ()
+    max_age: timedelta | None = None
+    per_group: int = 1
+    name: str | None = None
+    upto: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= LARGEST_CLAIM:
+            raise InvalidSetting(f"a claim's limit is from 1 to {LARGEST_CLAIM}, not {self.limit}")
+        if self.per_group < 1:
+            raise InvalidSetting(f"per_group is at least 1, not {self.per_group}")
+        for name, value in (("lease", self.lease), ("max_age", self.max_age)):
+            if value is not None and not timedelta(0) < value <= timedelta(days=3650):
+                raise InvalidSetting(f"a claim's {name} is longer than 0 and at most 3650 days, not {value}")
+        for what, text in (("consumer name", self.consumer), ("claim name", self.name)):
+            if text is not None:
+                check_name(text, what)
+
+    @property
+    def choosy(self) -> bool:
+        """Whether this want cannot simply take the first messages that are due."""
+        return bool(self.where or self.max_age or self.consumer or self.per_group > 1 or self.name or self.upto is not None)
+
+
+class Receipt(NamedTuple):
+    """Proof of a claim on one message; it holds until the message is settled, returned or claimed anew."""
+
+    seq: int
+    token: bytes
+
+
+class Claim(NamedTuple):
+    """A whole named claim, held by the run that has this token. Settle and extend take it like a receipt."""
+
+    name: str
+    token: bytes
+
+
+class Adopted(NamedTuple):
+    """A named claim taken over: its new token, how often it has been taken over, and what is left of it."""
+
+    claim: Claim
+    runs: int
+    deliveries: "list[Delivery]"
+
+
+class Settlement(NamedTuple):
+    """What became of one claimed message, or of all that is left of a named claim."""
+
+    receipt: Receipt | Claim
+    outcome: Outcome
+
+
+class Delivery(NamedTuple):
+    """A claimed message."""
+
+    receipt: Receipt
+    queue: str
+    id: UUID
+    body: bytes
+    binary: bool
+    metadata: Mapping[str, str]
+    attempt: int
+    max_attempts: int | None
+    receives: int
+    priority: int
+    group: str | None
+    created_at: datetime
+    deadline: datetime | None
+    lease_until: datetime
+    source: str | None
+    """The queue this message was dead-lettered from."""
+
+    @property
+    def payload(self) -> Any:
+        """The payload, decoded; a body that is not what it claims to be raises ValueError."""
+        return decode(self.body, binary=self.binary)
+
+    @property
+    def last_attempt(self) -> bool:
+        """Whether a failure of this attempt is final."""
+        return self.max_attempts is not None and self.attempt >= self.max_attempts
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A consumer's place, in birth order, among those of its queue that are alive."""
+
+    index: int
+    count: int
+    joined: bool
+    """Whether this beat registered the consumer (anew)."""
+
+
+def own_first(candidates: list[int], membership: Membership | None, limit: int) -> list[int]:
+    """The candidates a consumer takes: its own share first, then others', each in the given order."""
+    if membership is None or membership.count == 1:
+        return candidates[:limit]
+    own = [seq for seq in candidates if seq % membership.count == membership.index]
+    others = [seq for seq in candidates if seq % membership.count != membership.index]
+    return (own + others)[:limit]

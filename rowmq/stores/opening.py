@@ -1,0 +1,63 @@
+"""From a URL to a store."""
+
+import importlib
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from rowmq.core.errors import InvalidURL, StoreUnavailable
+from rowmq.core.store import Store
+from rowmq.stores.memory import MemoryStore
+from rowmq.stores.sql.dialect import Dialect
+from rowmq.stores.sql.store import SQLStore
+
+_DIALECTS = {
+    "sqlite": ("rowmq.stores.sqlite", "SQLiteDialect", None),
+    "postgresql": ("rowmq.stores.postgres", "PostgresDialect", "postgres"),
+    "postgres": ("rowmq.stores.postgres", "PostgresDialect", "postgres"),
+    "mysql": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
+    "mariadb": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
+}
+KNOWN = ("memory", *_DIALECTS)
+
+
+def open_store(url: str, *, migrate: bool = True) -> Store:
+    """Open the store a URL names, e.g. ``sqlite:///jobs.db``, ``postgresql://user@host/db`` or ``memory://``.
+
+    Its tables are made or brought up to date, unless ``migrate`` is False: then SchemaOutdated is raised
+    if they are not. Raises InvalidURL, or StoreUnavailable if the server cannot be used.
+    """
+    parsed = _parsed(url)
+    kind = parsed.drivername.split("+")[0]
+    if kind == "memory":
+        return MemoryStore()
+    if kind in _DIALECTS:
+        return SQLStore(_dialect(kind)(), parsed, migrate=migrate)
+    for entry in entry_points(group="rowmq.stores", name=kind):
+        store: Store = entry.load()(url)
+        return store
+    raise InvalidURL(f"no store is called {kind!r}; a store URL begins with one of {', '.join(f'{name}://' for name in KNOWN)}")
+
+
+def _parsed(url: object) -> URL:
+    if not isinstance(url, str):
+        raise InvalidURL(f"a store URL is a string, not {type(url).__name__}")
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        raise InvalidURL("this is not a store URL; one looks like sqlite:///jobs.db or postgresql://user@host/db") from None
+
+
+def _dialect(kind: str) -> Callable[[], Dialect]:
+    module, name, extra = _DIALECTS[kind]
+    try:
+        found: Any = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rowmq"):
+            raise
+        raise StoreUnavailable(f"{kind} needs a driver that is not installed; run: pip install 'rowmq[{extra}]'") from None
+    result: Callable[[], Dialect] = found
+    return result

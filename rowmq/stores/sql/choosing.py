@@ -1,0 +1,125 @@
+"""Choosing among what is due: by metadata, age, share, and place in a group."""
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from rowmq.core.clock import span
+from rowmq.core.delivery import CANDIDATES, Membership, Want, own_first
+from rowmq.core.where import Where, holds
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.dialect import Dialect
+from rowmq.stores.sql.rows import EMPTY, Due, Kept
+
+Position = tuple[int, int, int]
+"""A priority, a time and a seq: how far a search has come."""
+_START: Position = (10, 0, 0)
+
+
+class Chooser:
+    """Looks for candidates, a bounded number at a time, and remembers where each search stopped."""
+
+    def __init__(self) -> None:
+        self._stopped: dict[tuple[object, ...], Position] = {}
+
+    def choose(self, cursor: Cursor, kept: Kept, want: Want, need: int, skipped: Collection[int]) -> list[int]:
+        """The seqs to try for, in the order to take them."""
+        if need <= 0:
+            return []
+        membership = _membership(cursor, kept, want)
+        count = 1 if membership is None else membership.count
+        found = self._candidates(cursor, kept, want, need * count + len(skipped))
+        return own_first([seq for seq in found if seq not in skipped], membership, need)
+
+    def lock(self, cursor: Cursor, kept: Kept, seqs: Sequence[int]) -> list[Due]:
+        """Lock those of the chosen that are still due and that nobody else is taking, in the given order."""
+        if not seqs:
+            return []
+        rows = {row.owing.seq: row for row in map(Due.of, cursor.all("lock", seqs=list(seqs), now=kept.now))}
+        return [rows[seq] for seq in seqs if seq in rows]
+
+    def next_parked(self, cursor: Cursor, kept: Kept, group: int, want: Want, after: int) -> Due | None:
+        """The next message parked in a group, if it is due and wanted."""
+        row = cursor.one("next_parked", group=group, after=after)
+        due = None if row is None else Due.of(row)
+        return due if due is not None and due.owing.time <= kept.now and _wanted(due, want, kept.now) else None
+
+    def _candidates(self, cursor: Cursor, kept: Kept, want: Want, limit: int) -> list[int]:
+        """Matching seqs in claim order. Only a search with conditions is bounded, and goes on next time."""
+        if not _conditional(want):
+            return self._walk(cursor, kept, want, limit, _START)[0]
+        key = (kept.id, want.where, want.max_age, want.upto)
+        start = self._stopped.pop(key, _START)
+        found, end = self._walk(cursor, kept, want, limit, start)
+        if start != _START and len(found) < limit and end is None:
+            more, end = self._walk(cursor, kept, want, limit - len(found), _START)
+            found += [seq for seq in more if seq not in found]
+        if end is not None:
+            self._stopped[key] = end
+        return found
+
+    def _walk(self, cursor: Cursor, kept: Kept, want: Want, limit: int, start: Position) -> tuple[list[int], Position | None]:
+        """Matching seqs from a position on, and where the search stopped if it did before the end."""
+        extra, parameters = _conditions(cursor.dialect, want, kept.now)
+        found: list[int] = []
+        look = CANDIDATES if extra else limit
+        for (priority,) in cursor.all("priorities", queue=kept.id):
+            if priority > start[0]:
+                continue
+            _, time, seq = start if priority == start[0] else _START
+            place = {"queue": kept.id, "priority": priority, "time": time, "seq": seq, "now": kept.now}
+            rows = cursor.select("candidates", extra, look=look, limit=limit - len(found), **place, **parameters)
+            found += [row[0] for row in rows]
+            if len(found) >= limit:
+                return found, None
+            end = cursor.one("candidates_end", skip=look - 1, **place) if extra else None
+            if end is not None:
+                return found, (priority, *end)
+        return found, None
+
+
+def _membership(cursor: Cursor, kept: Kept, want: Want) -> Membership | None:
+    if want.consumer is None:
+        return None
+    alive = [name for _, name, _, _ in cursor.all("consumers_alive", queue=kept.id, now=kept.now)]
+    return Membership(alive.index(want.consumer), len(alive), joined=False) if want.consumer in alive else None
+
+
+def _conditional(want: Want) -> bool:
+    return bool(want.where or want.max_age or want.upto is not None)
+
+
+def _conditions(dialect: Dialect, want: Want, now: int) -> tuple[str, dict[str, Any]]:
+    """What a message must meet, as SQL made of constants, and its parameters."""
+    extra, parameters = metadata_conditions(dialect, want.where)
+    if want.max_age is not None:
+        extra += " AND m.created_at > :oldest"
+        parameters["oldest"] = now - span(want.max_age)
+    if want.upto is not None:
+        extra += " AND m.seq <= :upto"
+        parameters["upto"] = want.upto
+    return extra, parameters
+
+
+def metadata_conditions(dialect: Dialect, where: Where) -> tuple[str, dict[str, Any]]:
+    """Conditions on ``m.metadata`` as SQL made of constants, every key and value a parameter."""
+    extra = ""
+    parameters: dict[str, Any] = {}
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    for number, condition in enumerate(where):
+        name = "k_" + letters[number // 26] + letters[number % 26]
+        value = dialect.condition(name + "_k")
+        parameters[name + "_k"] = condition.key
+        if condition.operator == "exists":
+            extra += f" AND {value} IS NOT NULL"
+            continue
+        parameters[name] = list(condition.values)
+        test = f"{value} IN {dialect.in_list(name)}"
+        extra += f" AND ({value} IS NULL OR NOT {test})" if condition.operator == "!=" else f" AND {test}"
+    return extra, parameters
+
+
+def _wanted(due: Due, want: Want, now: int) -> bool:
+    young = want.max_age is None or due.owing.created_at + span(want.max_age) > now
+    early = want.upto is None or due.owing.seq <= want.upto
+    return young and early and holds(want.where, json.loads(due.metadata) if due.metadata else EMPTY)

@@ -1,0 +1,130 @@
+"""Claiming: lock what is due, bury what is overdue, lease the rest."""
+
+import secrets
+import time
+from collections.abc import Sequence
+
+from rowmq.core.clock import span
+from rowmq.core.delivery import Delivery, Want
+from rowmq.core.outcome import Reason, lease_end, overdue
+from rowmq.core.queue import Guarantee
+from rowmq.stores.sql.choosing import Chooser
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.ending import bury, note_vanished
+from rowmq.stores.sql.floors import Floors
+from rowmq.stores.sql.rows import Due, Kept, Owing, delivery, order
+
+ROUNDS = 20
+"""How often one claim looks again after burying; what is left is buried by the next one."""
+LARGEST_LOOK = 5_000
+
+
+class Claiming:
+    """The claims of one call on one queue, in one transaction."""
+
+    def __init__(self, cursor: Cursor, kept: Kept, floors: Floors, chooser: Chooser) -> None:
+        self._cursor = cursor
+        self._kept = kept
+        self._floors = floors
+        self._chooser = chooser
+        queue = kept.queue
+        self._may_expire = queue.max_age is not None or queue.delivery == Guarantee.AT_MOST_ONCE
+
+    def plain(self, wants: Sequence[Want]) -> list[list[Delivery]]:
+        """Serve wants that take whatever is first, all from one look."""
+        if not wants:
+            return []
+        due = self._deliverable(sum(want.limit for want in wants))
+        results, start = [], 0
+        for want in wants:
+            results.append(self.take(due[start : start + want.limit], want, secrets.token_bytes(16)))
+            start += want.limit
+        return results
+
+    def choosy(self, want: Want, token: bytes) -> list[Delivery]:
+        """Serve a want with conditions, a share or runs of groups."""
+        runs: list[tuple[tuple[int, int, int], list[Delivery]]] = []
+        skipped: set[int] = set()
+        need = want.limit
+        for _ in range(ROUNDS):
+            chosen = self._chooser.choose(self._cursor, self._kept, want, need, skipped)
+            locked = self._chooser.lock(self._cursor, self._kept, chosen)
+            skipped |= set(chosen) - {row.owing.seq for row in locked}
+            good, buried = self._sorted_out(locked, need)
+            for head in good:
+                run = [head, *self._run_behind(head, want, min(want.per_group, need) - 1)] if need else []
+                runs.append((order(head), self.take(run, want, token)))
+                need -= len(run)
+            if not need or len(chosen) < need or not (buried or len(locked) < len(chosen)):
+                break
+        return [delivery for _, run in sorted(runs) for delivery in run]
+
+    def take(self, due: Sequence[Due], want: Want, token: bytes) -> list[Delivery]:
+        """Lease rows to a want under its token."""
+        if not due:
+            return []
+        now, lease = self._kept.now, span(want.lease or self._kept.queue.lease)
+        note_vanished(self._cursor, [row.owing for row in due], self._kept)
+        seqs = [row.owing.seq for row in due]
+        self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
+        queue, dialect = self._kept.queue, self._cursor.dialect
+        return [delivery(row, queue, token, lease_end(now, lease, row.owing.deadline), dialect, attempts=1) for row in due]
+
+    def _deliverable(self, limit: int) -> list[Due]:
+        """The first rows to deliver. Each look that had to bury is followed by a wider one."""
+        good: list[Due] = []
+        look = limit
+        for _ in range(ROUNDS):
+            good, buried = self._sorted_out(self._picked(look), limit)
+            if not buried:
+                break
+            look = max(limit, min(4 * look, LARGEST_LOOK))
+        return good
+
+    def _picked(self, limit: int) -> list[Due]:
+        """Lock due rows, from the floors first and from the beginning when that is allowed."""
+        kept, dialect = self._kept, self._cursor.dialect
+        floors = self._floors.of(kept.id, kept.now) if dialect.floors else [0] * 10
+        rows = dialect.pick(self._cursor, kept.id, floors, kept.now, limit)
+        if any(floors) and self._floors.may_look_below(kept.id, short=len(rows) < limit):
+            started = time.monotonic()
+            rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
+            self._floors.looked_below(kept.id, started)
+        due = sorted(map(Due.of, rows), key=order)[:limit]
+        if dialect.floors:
+            self._floors.raise_to(kept.id, [(row.owing.priority, row.owing.visible_at or 0) for row in due])
+        return due
+
+    def _sorted_out(self, rows: Sequence[Due], need: int) -> tuple[list[Due], bool]:
+        """The rows to deliver, up to ``need``; overdue ones before the last of them are buried."""
+        good: list[Due] = []
+        dead: list[tuple[Owing, Reason]] = []
+        for row in rows:
+            if len(good) >= need:
+                break
+            reason = self._overdue(row.owing)
+            if reason is None:
+                good.append(row)
+            else:
+                dead.append((row.owing, reason))
+        if dead:
+            note_vanished(self._cursor, [row for row, _ in dead], self._kept)
+            bury(self._cursor, dead, self._kept, self._kept.now)
+        return good, bool(dead)
+
+    def _overdue(self, row: Owing) -> Reason | None:
+        if row.attempts == 0 and not self._may_expire:  # nearly every row of nearly every claim
+            return None
+        return overdue(row.owed, self._kept.queue, self._kept.now)
+
+    def _run_behind(self, head: Due, want: Want, room: int) -> list[Due]:
+        """The messages parked behind a taken head that may come along, in order."""
+        run: list[Due] = []
+        while room > len(run) and head.owing.group_id is not None:
+            after = run[-1].owing.seq if run else 0
+            row = self._chooser.next_parked(self._cursor, self._kept, head.owing.group_id, want, after)
+            if row is None:
+                break
+            good, _ = self._sorted_out([row], 1)
+            run.extend(good)
+        return run

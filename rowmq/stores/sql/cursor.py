@@ -1,0 +1,71 @@
+"""A transaction's way to the named statements."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rowmq.stores.sql.dialect import Dialect
+
+Row = tuple[Any, ...]
+
+
+class Cursor:
+    """Runs named statements on a driver's cursor; a list given as a parameter becomes what the driver takes."""
+
+    def __init__(self, raw: Any, queries: Mapping[str, str], dialect: Dialect, *, attempt: int = 0, joined: bool = False) -> None:
+        self.raw = raw
+        self.dialect = dialect
+        self.attempt = attempt
+        self.joined = joined
+        self._queries = queries
+        self.pushed: set[int] = set()
+        """Ids of queues to wake the waiters of once this is committed."""
+
+    def all(self, statement: str, **parameters: Any) -> list[Row]:
+        """Every row of a statement's result."""
+        self.raw.execute(self._queries[statement], self._adapted(parameters))
+        rows: list[Row] = self.raw.fetchall()
+        return rows
+
+    def one(self, statement: str, **parameters: Any) -> Row | None:
+        """The first row, or None."""
+        self.raw.execute(self._queries[statement], self._adapted(parameters))
+        row: Row | None = self.raw.fetchone()
+        return row
+
+    def run(self, statement: str, **parameters: Any) -> int:
+        """Run a statement; how many rows it touched."""
+        self.raw.execute(self._queries[statement], self._adapted(parameters))
+        count: int = self.raw.rowcount
+        return count
+
+    def many(self, statement: str, rows: Sequence[Mapping[str, Any] | Sequence[Any]]) -> int:
+        """Run a statement once for each row of parameters."""
+        self.raw.executemany(self._queries[statement], rows)
+        count: int = self.raw.rowcount
+        return count
+
+    def select(self, statement: str, extra: str, **parameters: Any) -> list[Row]:
+        """A statement with conditions put in at its ``/*and*/`` mark; ``extra`` is built from constants only."""
+        sql = self._queries[statement].replace("/*and*/", self.dialect.style(extra))
+        self.raw.execute(sql, self._adapted(parameters))
+        rows: list[Row] = self.raw.fetchall()
+        return rows
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """What is done inside is undone if it raises, and the transaction goes on."""
+        self.raw.execute("SAVEPOINT rowmq")
+        try:
+            yield
+        except Exception:
+            self.raw.execute("ROLLBACK TO SAVEPOINT rowmq")
+            self.raw.execute("RELEASE SAVEPOINT rowmq")
+            raise
+        self.raw.execute("RELEASE SAVEPOINT rowmq")
+
+    def _adapted(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        for name, value in parameters.items():
+            if type(value) is list:
+                parameters[name] = self.dialect.many(value)
+        return parameters

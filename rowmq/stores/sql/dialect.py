@@ -1,0 +1,141 @@
+"""What differs from database to database beyond the text of a statement."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from sqlalchemy.engine import URL, Engine
+
+from rowmq.core.history import Durability
+
+if TYPE_CHECKING:
+    from rowmq.stores.sql.cursor import Cursor
+    from rowmq.stores.sql.database import Database
+
+
+class Trouble(Enum):
+    """What a driver's error means to us."""
+
+    CONFLICT = auto()
+    """Busy, deadlock, lock timeout, serialization failure: run it again."""
+    COLLISION = auto()
+    """A unique key was taken: run it again, looking first."""
+    GONE = auto()
+    """The connection is broken."""
+    REFUSED = auto()
+    """The server is down, or does not let us in, or has no room."""
+    NO_TABLES = auto()
+    """Our tables are not there."""
+    OTHER = auto()
+
+
+class Fresh(NamedTuple):
+    """A message to insert, with the pending row it starts with."""
+
+    id: Any
+    queue: int
+    body: bytes
+    binary: bool
+    metadata: str | None
+    priority: int
+    group_name: str | None
+    dedup_key: str | None
+    created_at: int
+    scheduled_for: int | None
+    deadline: int | None
+    visible_at: int | None
+    parked_until: int | None
+    group_id: int | None
+
+
+class Dialect(ABC):
+    """One database's ways. A store is this and a ``queries.sql``."""
+
+    package: str
+    """Where queries.sql and migrations/ are."""
+    style: Callable[[str], str]
+    floors: bool = False
+    """Whether claims start where the last one ended, to skip what vacuum has not removed yet."""
+
+    @abstractmethod
+    def engine(self, url: URL) -> Engine:
+        """An engine for this URL, with its options taken off."""
+
+    def guard(self, *, writes: bool) -> AbstractContextManager[object]:  # noqa: ARG002 - SQLite's differs
+        """What this process holds from before a transaction begins until after it ends."""
+        return nullcontext()
+
+    @abstractmethod
+    def begin(self, cursor: Any, *, writes: bool) -> None:
+        """Begin a transaction on a driver's cursor."""
+
+    @abstractmethod
+    def driver_connection(self, tx: object) -> Any:
+        """The driver connection of the caller's transaction; InvalidSetting if it is not of our kind or not open."""
+
+    @abstractmethod
+    def trouble(self, error: BaseException) -> Trouble:
+        """What a driver's error means."""
+
+    def clock(self) -> int | None:
+        """The store's now if it is known without asking the database."""
+        return None
+
+    def id_in(self, id: UUID) -> Any:
+        """An id as the driver takes it."""
+        return id.bytes
+
+    def id_out(self, value: Any) -> UUID:
+        """An id from what the driver gives."""
+        return UUID(bytes=value)
+
+    @abstractmethod
+    def many(self, values: Sequence[Any]) -> Any:
+        """A list of values as one parameter."""
+
+    @abstractmethod
+    def insert(self, cursor: "Cursor", rows: Sequence[Fresh]) -> list[int]:
+        """Insert messages with their pending rows, and return their seqs in order."""
+
+    @abstractmethod
+    def pick(self, cursor: "Cursor", queue: int, floors: Sequence[int], now: int, limit: int) -> list[tuple[Any, ...]]:
+        """Lock up to ``limit`` due rows and read them with their messages, by claim order at least within a priority."""
+
+    def ack(self, cursor: "Cursor", pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
+        """Finish plain messages whose token is still theirs; the seqs that were. Others are left alone."""
+        wanted = set(pairs)
+        held = [seq for seq, token in cursor.all("ack_hold", seqs=[seq for seq, _ in pairs]) if (seq, token) in wanted]
+        if held:
+            cursor.run("finish", seqs=held, state="done", reason=None, now=now)
+            cursor.run("unpend", seqs=held)
+        return set(held)
+
+    @abstractmethod
+    def condition(self, key: str) -> str:
+        """An SQL expression for the value of metadata key ``:key`` (a parameter's name), NULL where it is missing."""
+
+    @abstractmethod
+    def in_list(self, name: str) -> str:
+        """The right side of IN for a list parameter of text."""
+
+    @abstractmethod
+    def durability(self, cursor: "Cursor") -> Durability:
+        """Read from the server's settings what an acknowledged write survives."""
+
+    @abstractmethod
+    def script(self, cursor: Any, sql: str) -> None:
+        """Run a file of several statements."""
+
+    @abstractmethod
+    def lock_migrations(self, cursor: Any) -> None:
+        """Let one process at a time migrate; released with the connection or the transaction."""
+
+    @abstractmethod
+    def wait(self, database: "Database", queues: Sequence[int], until: float) -> bool:
+        """Wait for a push to these queues, by this process or another, until a moment of time.monotonic()."""
+
+    def close(self) -> None:
+        """Give back what the dialect itself holds."""

@@ -1,0 +1,51 @@
+"""Where claims start looking.
+
+A claim moves its rows to a later time, and until vacuum comes the old index entries stay and are walked
+over by every later claim. So each process remembers, per queue and priority, the last time it took, and
+starts there. What turns up below that floor (a slow transaction's push, a claimer that rolled back) is
+found by looking from the beginning now and then, for a fixed small part of the time.
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+
+from rowmq.core.message import HIGHEST_PRIORITY
+
+PRIORITIES = range(HIGHEST_PRIORITY, -1, -1)
+SHARE = 20
+"""A look from the beginning is allowed once this many times its own length has passed."""
+LONGEST = 1.0
+"""Seconds after which a busy queue is looked at from the beginning even though its claims are full."""
+
+
+class Floors:
+    """The floors of one process, and the ration of looks from the beginning."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._floors: dict[tuple[int, int], int] = {}
+        self._looked: dict[int, tuple[float, float]] = {}
+
+    def of(self, queue: int, now: int) -> list[int]:
+        """The floor of each priority, highest first; none where the clock has been set back behind it."""
+        floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
+        return [floor if floor <= now else 0 for floor in floors]
+
+    def may_look_below(self, queue: int, *, short: bool) -> bool:
+        """Whether a claim that was short, or a long time without a look, may look from the beginning."""
+        ended, cost = self._looked.get(queue, (0.0, 0.0))
+        passed = time.monotonic() - ended
+        return passed >= cost * SHARE and (short or passed >= LONGEST)
+
+    def looked_below(self, queue: int, started: float) -> None:
+        """Note a look from the beginning and what it cost."""
+        ended = time.monotonic()
+        with self._lock:
+            self._looked[queue] = (ended, ended - started)
+
+    def raise_to(self, queue: int, taken: Iterable[tuple[int, int]]) -> None:
+        """Note the (priority, time) of rows that were taken, in claim order."""
+        with self._lock:
+            for priority, visible_at in taken:
+                self._floors[queue, priority] = visible_at

@@ -1,0 +1,249 @@
+"""Rows of the tables as values, and back."""
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from rowmq.core.backoff import Backoff
+from rowmq.core.clock import micros, moment, span
+from rowmq.core.delivery import Delivery, Receipt
+from rowmq.core.history import Record
+from rowmq.core.message import Message, dump_metadata
+from rowmq.core.outcome import Owed, Reason, State
+from rowmq.core.queue import Archive, Guarantee, Queue
+from rowmq.core.store import BACKLOG
+from rowmq.stores.sql.cursor import Row
+from rowmq.stores.sql.dialect import Dialect
+
+EMPTY: Mapping[str, str] = {}
+
+
+class Kept(NamedTuple):
+    """A queue with the key its messages carry, its dead-letter queue's key, and the store's now."""
+
+    id: int
+    name: str
+    """As it is stored: a topic's hidden queue has a name that no user's queue can have."""
+    queue: Queue
+    dead_letter: int | None
+    now: int
+
+
+class Owing(NamedTuple):
+    """A pending row with what the rules need of its message."""
+
+    seq: int
+    queue: int
+    priority: int
+    visible_at: int | None
+    parked_until: int | None
+    group_id: int | None
+    attempts: int
+    receives: int
+    token: bytes | None
+    consumer: str | None
+    claimed_at: int | None
+    deadline: int | None
+    source: str | None
+    created_at: int
+    group_name: str | None
+
+    @property
+    def time(self) -> int:
+        """When it is due, once it is its group's head."""
+        return self.parked_until if self.visible_at is None else self.visible_at  # type: ignore[return-value]
+
+    @property
+    def owed(self) -> Owed:
+        """The row as the rules see it."""
+        return Owed(self.attempts, self.token is not None, self.deadline, self.created_at)
+
+
+class Due(NamedTuple):
+    """A locked row that may be delivered, with its message."""
+
+    owing: Owing
+    id: Any
+    body: bytes
+    binary: bool
+    metadata: str | None
+
+    @classmethod
+    def of(cls, row: Row) -> "Due":
+        """A row of ``pick``: an Owing and the message behind it."""
+        return cls(Owing._make(row[:15]), *row[15:19])
+
+
+def order(due: Due) -> tuple[int, int, int]:
+    """The claim order."""
+    return -due.owing.priority, due.owing.visible_at or 0, due.owing.seq
+
+
+def delivery(due: Due, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int) -> Delivery:
+    """A taken row as its holder sees it; ``attempts`` is what the claim added."""
+    row = due.owing
+    return Delivery(
+        Receipt(row.seq, token),
+        queue.name,
+        dialect.id_out(due.id),
+        due.body,
+        bool(due.binary),
+        json.loads(due.metadata) if due.metadata else EMPTY,
+        row.attempts + attempts,
+        queue.max_attempts,
+        row.receives + attempts,
+        row.priority,
+        row.group_name,
+        moment(row.created_at),
+        None if row.deadline is None else moment(row.deadline),
+        moment(until),
+        row.source,
+    )
+
+
+def kept_queue(row: Row) -> Kept:
+    """A row of ``queue`` statements."""
+    settings = Queue(
+        name=row[1].removeprefix(BACKLOG),
+        max_attempts=row[2],
+        lease=timedelta(microseconds=row[3]),
+        delay=timedelta(microseconds=row[4]),
+        backoff=Backoff(first=timedelta(microseconds=row[5]), factor=row[6], cap=timedelta(microseconds=row[7]), jitter=row[8]),
+        delivery=Guarantee(row[9]),
+        fifo=bool(row[10]),
+        retention=_timedelta(row[11]),
+        max_age=_timedelta(row[12]),
+        dead_letter=row[14],
+        paused=bool(row[15]),
+        max_length=row[16],
+        archive=Archive(row[17]),
+        tags=json.loads(row[18]),
+    )
+    return Kept(row[0], row[1], settings, row[13], row[19])
+
+
+def queue_columns(queue: Queue, dead_letter: int | None) -> dict[str, Any]:
+    """A queue's settings as parameters."""
+    return {
+        "name": queue.name,
+        "max_attempts": queue.max_attempts,
+        "lease": span(queue.lease),
+        "delay": span(queue.delay),
+        "backoff_first": span(queue.backoff.first),
+        "backoff_factor": float(queue.backoff.factor),
+        "backoff_cap": span(queue.backoff.cap),
+        "backoff_jitter": float(queue.backoff.jitter),
+        "delivery": str(queue.delivery),
+        "fifo": queue.fifo,
+        "retention": None if queue.retention is None else span(queue.retention),
+        "max_age": None if queue.max_age is None else span(queue.max_age),
+        "dead_letter": dead_letter,
+        "paused": queue.paused,
+        "max_length": queue.max_length,
+        "archive": str(queue.archive),
+        "tags": json.dumps(dict(queue.tags), ensure_ascii=False),
+    }
+
+
+def record(row: Row, now: int, dialect: Dialect) -> Record:
+    """A row of ``find_pending`` or ``find_finished``."""
+    seq, id, queue, state, body, binary, metadata, priority, group, key, created, scheduled, deadline, *rest = row
+    time, held, attempts, receives, consumer, started, finished, reason, source = rest
+    return Record(
+        seq,
+        dialect.id_out(id),
+        queue,
+        State(state) if state else _waiting_state(time, now, held=bool(held)),
+        body,
+        bool(binary),
+        json.loads(metadata) if metadata else EMPTY,
+        priority,
+        group,
+        key,
+        moment(created),
+        _moment(scheduled),
+        _moment(deadline),
+        _moment(time),
+        attempts,
+        receives,
+        consumer,
+        _moment(started),
+        _moment(finished),
+        None if reason is None else Reason(reason),
+        source,
+    )
+
+
+def dump_message(message: Message) -> str:
+    """A schedule's message as text."""
+    return json.dumps(
+        {
+            "id": str(message.id),
+            "body": base64.b64encode(message.body).decode(),
+            "binary": message.binary,
+            "metadata": dict(message.metadata),
+            "delay": None if message.delay is None else span(message.delay),
+            "at": None if message.at is None else micros(message.at),
+            "priority": message.priority,
+            "deadline": None if message.deadline is None else micros(message.deadline),
+            "key": message.key,
+            "window": span(message.window),
+            "group": message.group,
+        }
+    )
+
+
+def load_message(text: str) -> Message:
+    """The message that :func:`dump_message` was given."""
+    said = json.loads(text)
+    return Message(
+        id=UUID(said["id"]),
+        body=base64.b64decode(said["body"]),
+        binary=said["binary"],
+        metadata=said["metadata"],
+        delay=_timedelta(said["delay"]),
+        at=_moment(said["at"]),
+        priority=said["priority"],
+        deadline=_moment(said["deadline"]),
+        key=said["key"],
+        window=timedelta(microseconds=said["window"]),
+        group=said["group"],
+    )
+
+
+def same_message(message: Message, queue: int, row: Row) -> bool:
+    """Whether a stored (queue, body, binary, metadata) is this very message; a dropped body is taken on trust."""
+    stored_queue, body, binary, metadata = row
+    return (
+        stored_queue == queue
+        and body in (None, message.body)
+        and bool(binary) == message.binary
+        and (json.loads(metadata) if metadata else {}) == dict(message.metadata)
+    )
+
+
+def stamp(now: datetime | None, dialect: Dialect) -> int | None:
+    """The moment a caller passed, or the store's clock where it is known without asking the database."""
+    return dialect.clock() if now is None else micros(now)
+
+
+def metadata_text(message: Message) -> str | None:
+    """The metadata as its column keeps it."""
+    return dump_metadata(message.metadata)
+
+
+def _waiting_state(time: int, now: int, *, held: bool) -> State:
+    if time <= now:
+        return State.READY
+    return State.LEASED if held else State.SCHEDULED
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def _timedelta(value: int | None) -> timedelta | None:
+    return None if value is None else timedelta(microseconds=value)

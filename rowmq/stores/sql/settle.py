@@ -1,0 +1,140 @@
+"""Settling and extending: every change compares the receipt's token with the row's."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from rowmq.core.clock import moment, span
+from rowmq.core.delivery import Claim, Receipt, Settlement
+from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry, Settled, lease_end, settled_as
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.ending import bury, fail, finish
+from rowmq.stores.sql.lookup import clock, queues_by_id
+from rowmq.stores.sql.named import claimed_seqs
+from rowmq.stores.sql.rows import Kept, Owing
+
+Answers = dict[Receipt, Settled]
+
+
+def settle(cursor: Cursor, settlements: Sequence[Settlement], now: int | None) -> list[Settled]:
+    """Settle in order; acks of plain messages go together in one statement."""
+    seqs = [receipt.seq for receipt, _ in settlements if isinstance(receipt, Receipt)]
+    if len(set(seqs)) < len(settlements):  # one message twice, or a whole claim: order matters
+        return [_settle_one(cursor, settlement, now) for settlement in settlements]
+    return _settle_many(cursor, settlements, now)  # type: ignore[arg-type]
+
+
+def _settle_one(cursor: Cursor, settlement: Settlement, now: int | None) -> Settled:
+    if isinstance(settlement.receipt, Receipt):
+        return _settle_many(cursor, [(settlement.receipt, settlement.outcome)], now)[0]
+    seqs = claimed_seqs(cursor, settlement.receipt)
+    if seqs is None:
+        return Settled.LOST
+    receipts = [Receipt(seq, settlement.receipt.token) for seq in seqs]
+    answers = set(_settle_many(cursor, [(receipt, settlement.outcome) for receipt in receipts], now))
+    if Settled.SETTLED in answers or not answers:
+        return Settled.SETTLED
+    return Settled.REPEATED if Settled.REPEATED in answers else Settled.LOST
+
+
+def _settle_many(cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None) -> list[Settled]:
+    acks = [receipt for receipt, outcome in settlements if type(outcome) is Ack]
+    done = cursor.dialect.ack(cursor, acks, now) if acks else set()
+    if len(done) == len(settlements):
+        return [Settled.SETTLED] * len(settlements)
+    rest = {receipt: outcome for receipt, outcome in settlements if receipt.seq not in done}
+    answers = _judge(cursor, rest, now)
+    return [Settled.SETTLED if receipt.seq in done else answers[receipt] for receipt, _ in settlements]
+
+
+def _judge(cursor: Cursor, outcomes: dict[Receipt, Outcome], now: int | None) -> Answers:
+    """Settle one by one what is not a plain ack."""
+    held = hold(cursor, outcomes, now)
+    by_queue: dict[int, list[tuple[Owing, Outcome]]] = defaultdict(list)
+    queues: dict[int, Kept] = {}
+    for receipt, (row, kept) in held.items():
+        queues[kept.id] = kept
+        by_queue[kept.id].append((row, settled_as(outcomes[receipt], row.owed, kept.queue, kept.now)))
+    for queue, judged in by_queue.items():
+        _apply(cursor, judged, queues[queue])
+    gone = [receipt for receipt in outcomes if receipt not in held]
+    return dict.fromkeys(held, Settled.SETTLED) | _finished_before(cursor, gone, outcomes)
+
+
+def hold(cursor: Cursor, receipts: Iterable[Receipt], now: int | None) -> dict[Receipt, tuple[Owing, Kept]]:
+    """Lock the messages whose receipt still holds. In a fifo queue a receipt ends with its lease."""
+    rows = {row.seq: row for row in map(Owing._make, cursor.all("hold", seqs=sorted(receipt.seq for receipt in receipts)))}
+    queues = queues_by_id(cursor, {row.queue for row in rows.values()}, now)
+    held = {}
+    for receipt in receipts:
+        row = rows.get(receipt.seq)
+        if row is None or row.token != receipt.token or row.queue not in queues:
+            continue
+        kept = queues[row.queue]
+        if not (kept.queue.fifo and row.time <= kept.now):
+            held[receipt] = (row, kept)
+    return held
+
+
+def _apply(cursor: Cursor, judged: Sequence[tuple[Owing, Outcome]], kept: Kept) -> None:
+    """Do what was decided for messages of one queue."""
+    now = kept.now
+    done = [row for row, outcome in judged if isinstance(outcome, Ack)]
+    if done:
+        finish(cursor, done, kept, now)
+    failed = [(row, outcome) for row, outcome in judged if isinstance(outcome, Retry | Bury)]
+    fail(cursor, [(row, outcome.error, now) for row, outcome in failed if outcome.error is not None], kept)
+    bury(cursor, [(row, outcome.reason) for row, outcome in failed if isinstance(outcome, Bury)], kept, now)
+    _postpone(cursor, [row.seq for row, outcome in judged if isinstance(outcome, Release)], kept, timedelta(0), refund=1)
+    retries: dict[timedelta, list[int]] = defaultdict(list)
+    for row, outcome in failed:
+        if isinstance(outcome, Retry):
+            retries[outcome.delay].append(row.seq)
+    for delay, seqs in retries.items():
+        _postpone(cursor, seqs, kept, delay, refund=0)
+
+
+def _postpone(cursor: Cursor, seqs: list[int], kept: Kept, delay: timedelta, *, refund: int) -> None:
+    if not seqs:
+        return
+    cursor.run("postpone", seqs=seqs, at=kept.now + span(delay), refund=refund)
+    if not delay:
+        cursor.pushed.add(kept.id)
+
+
+def _finished_before(cursor: Cursor, receipts: Sequence[Receipt], outcomes: dict[Receipt, Outcome]) -> Answers:
+    """Lost, unless it is an ack and this very token had acked before."""
+    acked = [receipt.seq for receipt in receipts if outcomes[receipt] == ACK]
+    won = set(cursor.all("acked_by", seqs=acked)) if acked else set()
+    return {receipt: Settled.REPEATED if tuple(receipt) in won else Settled.LOST for receipt in receipts}
+
+
+def extend(cursor: Cursor, receipts: Sequence[Receipt | Claim], lease: timedelta, now: int | None) -> list[datetime | None]:
+    """Renew leases, of single messages together and of whole claims one by one."""
+    single = [receipt for receipt in receipts if isinstance(receipt, Receipt)]
+    ends = renew(cursor, hold(cursor, single, now), lease) if single else {}
+    return [
+        (moment(ends[receipt]) if receipt in ends else None)
+        if isinstance(receipt, Receipt)
+        else _extend_claim(cursor, receipt, lease, now)
+        for receipt in receipts
+    ]
+
+
+def _extend_claim(cursor: Cursor, claim: Claim, lease: timedelta, now: int | None) -> datetime | None:
+    seqs = claimed_seqs(cursor, claim)
+    if seqs is None:
+        return None
+    renew(cursor, hold(cursor, [Receipt(seq, claim.token) for seq in seqs], now) if seqs else {}, lease)
+    return moment(clock(cursor, now) + span(lease))
+
+
+def renew(cursor: Cursor, held: dict[Receipt, tuple[Owing, Kept]], lease: timedelta) -> dict[Receipt, int]:
+    """Set new lease ends, and tell them."""
+    ends = {receipt: lease_end(kept.now, span(lease), row.deadline) for receipt, (row, kept) in held.items()}
+    by_end: dict[int, list[int]] = defaultdict(list)
+    for receipt, end in ends.items():
+        by_end[end].append(receipt.seq)
+    for end, seqs in by_end.items():
+        cursor.run("renew", seqs=seqs, until=end)
+    return ends

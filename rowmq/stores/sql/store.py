@@ -1,0 +1,121 @@
+"""A store on an SQL database: the life of messages, and the roles beside it."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from sqlalchemy.engine import URL
+
+from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, Want
+from rowmq.core.errors import InvalidSetting, RowMQError
+from rowmq.core.history import Durability
+from rowmq.core.message import Batch, Pushed
+from rowmq.core.outcome import Ack, Settled
+from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
+from rowmq.stores.sql.choosing import Chooser
+from rowmq.stores.sql.claim import Claiming
+from rowmq.stores.sql.consumers import SQLConsumers
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.dialect import Dialect
+from rowmq.stores.sql.floors import Floors
+from rowmq.stores.sql.history import SQLHistory
+from rowmq.stores.sql.lookup import queue_named, queues_by_name
+from rowmq.stores.sql.migrations import Migrator
+from rowmq.stores.sql.named import adopt, claim_named
+from rowmq.stores.sql.push import Push
+from rowmq.stores.sql.queues import SQLQueues
+from rowmq.stores.sql.rows import stamp
+from rowmq.stores.sql.schedules import SQLSchedules
+from rowmq.stores.sql.settle import extend, settle
+from rowmq.stores.sql.topics import SQLTopics
+
+
+class SQLStore:
+    """A :class:`rowmq.core.store.Store` on any database that has a dialect."""
+
+    def __init__(self, dialect: Dialect, url: URL, *, migrate: bool = True) -> None:
+        self.database = Database(dialect, url)
+        self.migrator = Migrator(self.database)
+        self.queues: Queues = SQLQueues(self.database)
+        self.topics: Topics = SQLTopics(self.database)
+        self.consumers: Consumers = SQLConsumers(self.database)
+        self.schedules: Schedules = SQLSchedules(self.database)
+        self.history: History = SQLHistory(self.database)
+        self._floors = Floors()
+        self._chooser = Chooser()
+        if migrate:
+            self.migrate()
+        else:
+            self.migrator.check()
+
+    @cached_property
+    def durability(self) -> Durability:
+        """What an acknowledged write survives."""
+        return self.database.read(self.database.dialect.durability)
+
+    def push(self, batches: Sequence[Batch], *, tx: object = None, now: datetime | None = None) -> list[Pushed | RowMQError]:
+        """Store each batch whole or not at all."""
+        given = self._stamp(now)
+        return self.database.run(lambda cursor: Push(cursor, given).run(batches), tx=tx, repeatable=True)
+
+    def claim(self, queue: str, wants: Sequence[Want], *, now: datetime | None = None) -> list[list[Delivery]]:
+        """Lease messages to each want."""
+        given = self._stamp(now)
+        return self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))
+
+    def extend(self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None) -> list[datetime | None]:
+        """Renew leases."""
+        if not timedelta(0) < lease <= timedelta(days=3650):
+            raise InvalidSetting(f"a lease is longer than 0 and at most 3650 days, not {lease}")
+        given = self._stamp(now)
+        return self.database.run(lambda cursor: extend(cursor, receipts, lease, given)) if receipts else []
+
+    def settle(self, settlements: Sequence[Settlement], *, tx: object = None, now: datetime | None = None) -> list[Settled]:
+        """Ack, retry, release or bury. Only acks can be run again blindly after a lost COMMIT."""
+        given = self._stamp(now)
+        acks = all(isinstance(outcome, Ack) for _, outcome in settlements)
+        if not settlements:
+            return []
+        return self.database.run(lambda cursor: settle(cursor, settlements, given), tx=tx, repeatable=acks)
+
+    def adopt(self, name: str, *, lease: timedelta | None = None, now: datetime | None = None) -> Adopted | None:
+        """Take over a named claim."""
+        given = self._stamp(now)
+        return self.database.run(lambda cursor: adopt(cursor, name, lease, given))
+
+    def wait(self, queues: Sequence[str], timeout: timedelta) -> bool:
+        """Sleep until something may have been pushed."""
+        found = self.database.read(lambda cursor: queues_by_name(cursor, queues, 0))
+        ids = [kept.id for kept in found.values()]
+        return self.database.dialect.wait(self.database, ids, time.monotonic() + timeout.total_seconds())
+
+    def migrate(self) -> list[str]:
+        """Bring the tables up to date."""
+        return self.migrator.run()
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self.database.dialect.close()
+        self.database.engine.dispose()
+
+    def _stamp(self, now: datetime | None) -> int | None:
+        return stamp(now, self.database.dialect)
+
+    def _claim(self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None) -> list[list[Delivery]]:
+        kept = queue_named(cursor, name, now)
+        if kept.queue.paused:
+            return [[] for _ in wants]
+        claiming = Claiming(cursor, kept, self._floors, self._chooser)
+        results: list[list[Delivery]] = []
+        plain: list[Want] = []
+        for want in wants:
+            if not want.choosy:
+                plain.append(want)
+                continue
+            results += claiming.plain(plain)
+            plain = []
+            results.append(claim_named(cursor, claiming, kept, want) if want.name else claiming.choosy(want, secrets.token_bytes(16)))
+        return results + claiming.plain(plain)

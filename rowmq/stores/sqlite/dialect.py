@@ -1,0 +1,198 @@
+"""SQLite's ways.
+
+One writer at a time, so a write transaction begins IMMEDIATE and this process queues its own writers
+before SQLite's lock. The clock is this machine's: there is no other process whose clock could count.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from rowmq.core.errors import InvalidSetting, InvalidURL
+from rowmq.core.history import Durability
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
+from rowmq.stores.sql.queries import named
+
+POLL = 0.005
+"""Seconds between looks at data_version, which cost about 1 % of a core."""
+SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
+_GRADES = {
+    2: Durability("A", "synchronous=FULL: every commit is on the disk"),
+    3: Durability("A", "synchronous=EXTRA: every commit is on the disk"),
+    1: Durability("B", "synchronous=NORMAL: the last commits can be lost with the power"),
+    0: Durability("B", "synchronous=OFF: the last commits can be lost with the power, or the file"),
+}
+
+
+class SQLiteDialect(Dialect):
+    """SQLite through the driver that comes with Python."""
+
+    package = "rowmq.stores.sqlite"
+    style = staticmethod(named)
+
+    def __init__(self) -> None:
+        self._writer = threading.RLock()
+        self._memory = False
+        self._watching = threading.Lock()
+        self._watcher: tuple[int, Any] | None = None
+        self._version: int | None = None
+
+    def engine(self, url: URL) -> Engine:
+        """A file, or one shared connection to a database in memory."""
+        level = url.query.get("durability", "full")
+        if level not in SYNCHRONOUS:
+            raise InvalidURL(f"durability is one of {', '.join(SYNCHRONOUS)}, not {level!r}")
+        unknown = set(url.query) - {"durability"}
+        if unknown:
+            raise InvalidURL(f"a sqlite URL has no option {', '.join(sorted(unknown))}")
+        self._memory = url.database in (None, "", ":memory:")
+        if not self._memory and not Path(str(url.database)).absolute().parent.is_dir():
+            raise InvalidURL(f"the folder of {url.database} does not exist")
+        pool = {"poolclass": StaticPool} if self._memory else {"poolclass": QueuePool, "pool_size": 8, "max_overflow": -1}
+        arguments = {"isolation_level": None, "check_same_thread": False, "timeout": 0, "cached_statements": 256}
+        engine = create_engine(url.set(query={}, drivername="sqlite"), connect_args=arguments, **pool)
+        event.listen(engine, "connect", lambda connection, _: _prepare(connection, SYNCHRONOUS[str(level)]))
+        return engine
+
+    def guard(self, *, writes: bool) -> AbstractContextManager[object]:
+        """The process's writer lock; in memory there is one connection, so readers hold it too."""
+        return self._writer if writes or self._memory else nullcontext()
+
+    def begin(self, cursor: Any, *, writes: bool) -> None:
+        """Begin with the write lock, for a transaction that got it later could not be run again from inside."""
+        cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    def driver_connection(self, tx: object) -> Any:
+        """The sqlite3 connection of the caller's transaction."""
+        connection: Any = tx
+        if isinstance(tx, Session):
+            connection = tx.connection().connection.driver_connection
+        elif isinstance(tx, Connection):
+            connection = tx.connection.driver_connection
+        if not isinstance(connection, sqlite3.Connection):
+            raise InvalidSetting(f"tx is a SQLAlchemy Session or Connection or a sqlite3.Connection, not {type(tx).__name__}")
+        if connection.isolation_level is None and not connection.in_transaction:
+            raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")
+        connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
+        return connection
+
+    def trouble(self, error: BaseException) -> Trouble:
+        """By SQLite's own result codes."""
+        if isinstance(error, sqlite3.IntegrityError):
+            return Trouble.COLLISION
+        if not isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError):
+            return Trouble.OTHER
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return Trouble.CONFLICT
+        if "no such table" in str(error):
+            return Trouble.NO_TABLES
+        refusals = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB)
+        return Trouble.REFUSED if code in (*refusals, sqlite3.SQLITE_CORRUPT) else Trouble.OTHER
+
+    def clock(self) -> int:
+        """This machine's clock."""
+        return time.time_ns() // 1000
+
+    def many(self, values: Sequence[Any]) -> str:
+        """A JSON array; bytes as hex, which rowmq_blob turns back."""
+        if values and isinstance(values[0], bytes):
+            values = [value.hex() for value in values]
+        return json.dumps(values, ensure_ascii=False)
+
+    def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
+        """Number the messages ourselves: nobody else can while we hold the write lock."""
+        last = cursor.one("last_seq")
+        first = (last[0] if last else 0) + 1
+        seqs = list(range(first, first + len(rows)))
+        cursor.many("insert_message", [(seq, *row[:11]) for seq, row in zip(seqs, rows, strict=True)])
+        cursor.many("insert_pending", [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in zip(seqs, rows, strict=True)])
+        return seqs
+
+    def pick(self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int) -> list[tuple[Any, ...]]:
+        """One range of the index for each priority, in one statement."""
+        return cursor.all("pick", queue=queue, now=now, limit=limit)
+
+    def condition(self, key: str) -> str:
+        """Through json_each, because a JSON path cannot hold every key."""
+        return f"(SELECT value FROM json_each(m.metadata) WHERE key = :{key})"
+
+    def in_list(self, name: str) -> str:
+        """The values of a JSON array."""
+        return f"(SELECT value FROM json_each(:{name}))"
+
+    def durability(self, cursor: Cursor) -> Durability:
+        """By the synchronous pragma, and whether there is a file at all."""
+        if self._memory:
+            return Durability("C", "the database is in memory")
+        row = cursor.one("synchronous")
+        return _GRADES[row[0] if row else 0]
+
+    def script(self, cursor: Any, sql: str) -> None:
+        """Statement by statement, inside the transaction (executescript would commit it)."""
+        statement = ""
+        for line in sql.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                cursor.execute(statement)
+                statement = ""
+
+    def lock_migrations(self, cursor: Any) -> None:
+        """BEGIN IMMEDIATE has the lock already."""
+
+    def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
+        """Wait for this process's pushes directly, and watch the file's version for others'."""
+        seen = database.waiters.seen(queues)
+        while (left := until - time.monotonic()) > 0:
+            if not self._memory and self._changed(database):
+                return True
+            if database.waiters.wait(queues, seen, left if self._memory else min(POLL, left)):
+                return True
+        return False
+
+    def close(self) -> None:
+        """Close the connection that watches the file."""
+        with self._watching:
+            if self._watcher is not None:
+                self._watcher[1].close()
+            self._watcher = None
+
+    def _changed(self, database: Database) -> bool:
+        """Whether anybody has committed since the last look, by a connection kept for looking."""
+        with self._watching:
+            if self._watcher is None or self._watcher[0] != os.getpid():
+                proxy = database.engine.raw_connection()
+                self._watcher = (os.getpid(), proxy.driver_connection)
+                proxy.detach()
+            version = self._watcher[1].execute("PRAGMA data_version").fetchone()[0]
+            changed, self._version = self._version not in (None, version), version
+            return changed
+
+
+def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
+    """Set up a new connection. Two processes that switch to WAL at once get BUSY, whatever the timeout."""
+    connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
+    for attempt in range(1000):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            break
+        except sqlite3.OperationalError:
+            if attempt == 999:
+                raise
+            time.sleep(0.005)
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA cache_size = -32000")

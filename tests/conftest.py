@@ -1,0 +1,95 @@
+"""Fixtures that give a test its own empty place on a real database server.
+
+- `postgres_url`, `mysql_url`: the URL of a fresh, empty schema or database, dropped after the test;
+- `postgres_server_url`, `mysql_server_url`: the server the session shares, as its administrator;
+- `own_postgres`, `own_mariadb`: a server of the test's own, which it may kill and restart.
+
+TEST_POSTGRES_DSN and TEST_MYSQL_DSN name servers to use instead of private ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.servers import (
+    Kind,
+    Server,
+    ServerMissingError,
+    SessionServers,
+    fresh_mysql_database,
+    fresh_postgres_schema,
+    mariadb_server,
+    postgres_server,
+    skip_or_fail,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SERVERS = SessionServers()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the servers ahead of the worker processes, which share them.
+
+    Without workers nothing is started here: the first test that needs a server starts it.
+    """
+    options = session.config.option
+    starts_workers = getattr(options, "dist", "no") != "no" and not hasattr(session.config, "workerinput")
+    if starts_workers and not options.collectonly:
+        _SERVERS.start_all()
+
+
+def pytest_unconfigure() -> None:
+    """Stop the servers this process started; a worker has started none."""
+    _SERVERS.close()
+
+
+def _session_url(kind: Kind) -> str:
+    try:
+        return _SERVERS.url(kind)
+    except ServerMissingError as missing:
+        skip_or_fail(missing)
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url() -> str:
+    return _session_url("postgres")
+
+
+@pytest.fixture(scope="session")
+def mysql_server_url() -> str:
+    return _session_url("mysql")
+
+
+@pytest.fixture
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    with fresh_postgres_schema(postgres_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def mysql_url(mysql_server_url: str) -> Iterator[str]:
+    with fresh_mysql_database(mysql_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Server]:
+    try:
+        with postgres_server() as server:
+            yield server
+    except ServerMissingError as missing:
+        skip_or_fail(missing)
+
+
+@pytest.fixture
+def own_mariadb() -> Iterator[Server]:
+    try:
+        with mariadb_server() as server:
+            yield server
+    except ServerMissingError as missing:
+        skip_or_fail(missing)

@@ -1,0 +1,57 @@
+"""The fixture `store`: each test that takes it runs on every store, each time on an empty one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.servers import fresh_mysql_database, fresh_postgres_schema
+from tests.stores.places import MemoryPlace, Place, ServerPlace, SQLitePlace, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rowmq.core.store import Store
+
+
+@pytest.fixture(scope="session")
+def memory_place() -> Place:
+    return MemoryPlace()
+
+
+@pytest.fixture(scope="session")
+def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return SQLitePlace(tmp_path_factory.mktemp("sqlite"))
+
+
+@pytest.fixture(scope="session")
+def postgres_place(postgres_server_url: str) -> Iterator[Place]:
+    with fresh_postgres_schema(postgres_server_url) as url:
+        place = ServerPlace(url)
+        yield place
+        place.leave()
+
+
+@pytest.fixture(scope="session")
+def mysql_place(mysql_server_url: str) -> Iterator[Place]:
+    with fresh_mysql_database(mysql_server_url) as url:
+        place = ServerPlace(url)
+        yield place
+        place.leave()
+
+
+# To add a store, write the fixture of its place above and name it here.
+STORES = ("memory", "sqlite", "postgres", "mysql")
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest) -> Place:
+    found: Place = request.getfixturevalue(f"{request.param}_place")
+    return found
+
+
+@pytest.fixture
+def store(place: Place) -> Iterator[Store]:
+    with opened(place) as store:
+        yield store
