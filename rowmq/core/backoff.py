@@ -5,10 +5,12 @@ from datetime import timedelta
 
 from rowmq.core.errors import InvalidSetting
 
+LARGEST_FACTOR = 100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """``min(first * factor ** (attempt - 1), cap)``, made longer or shorter by at most ``jitter`` of itself."""
+    """``min(first * factor ** (attempt - 1), cap)``, longer or shorter by at most ``jitter`` of itself."""
 
     first: timedelta = timedelta(seconds=1)
     factor: float = 2.0
@@ -18,8 +20,8 @@ class Backoff:
     def __post_init__(self) -> None:
         if self.first < timedelta(0) or self.cap < self.first:
             raise InvalidSetting(f"a backoff needs 0 <= first <= cap, not {self.first} and {self.cap}")
-        if not 1 <= self.factor <= 100:
-            raise InvalidSetting(f"a backoff factor is between 1 and 100, not {self.factor}")
+        if not 1 <= self.factor <= LARGEST_FACTOR:
+            raise InvalidSetting(f"a backoff factor is between 1 and {LARGEST_FACTOR}, not {self.factor}")
         if not 0 <= self.jitter <= 1:
             raise InvalidSetting(f"a backoff jitter is between 0 and 1, not {self.jitter}")
 

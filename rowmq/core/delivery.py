@@ -51,7 +51,14 @@ class Want:
     @property
     def choosy(self) -> bool:
         """Whether this want cannot simply take the first messages that are due."""
-        return bool(self.where or self.max_age or self.consumer or self.per_group > 1 or self.name or self.upto is not None)
+        return bool(
+            self.where
+            or self.max_age
+            or self.consumer
+            or self.per_group > 1
+            or self.name
+            or self.upto is not None
+        )
 
 
 class Receipt(NamedTuple):

@@ -43,7 +43,9 @@ class Message:
         if self.metadata:
             _check_metadata(self.metadata)
         if self.priority not in range(HIGHEST_PRIORITY + 1):
-            raise InvalidMessage(f"a priority is a whole number from 0 to {HIGHEST_PRIORITY}, not {self.priority!r}")
+            raise InvalidMessage(
+                f"a priority is a whole number from 0 to {HIGHEST_PRIORITY}, not {self.priority!r}"
+            )
         self._check_times()
         if self.key is not None:
             check_name(self.key, "dedup key")
@@ -90,7 +92,9 @@ def encode(payload: Any) -> tuple[bytes, bool]:
     try:
         text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidMessage(f"a payload is bytes or a JSON value, and this one is neither: {error}") from None
+        raise InvalidMessage(
+            f"a payload is bytes or a JSON value, and this one is neither: {error}"
+        ) from None
     try:
         return text.encode(), False
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but JSON can escape it

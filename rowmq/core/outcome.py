@@ -90,7 +90,9 @@ class Failure:
     after: timedelta | None = None
 
 
-def decide(attempt: int, failure: Failure | None, *, max_attempts: int | None, backoff: Backoff, draw: float) -> Outcome:
+def decide(
+    attempt: int, failure: Failure | None, *, max_attempts: int | None, backoff: Backoff, draw: float
+) -> Outcome:
     """The outcome of an attempt (from 1) that ended well (no failure) or badly."""
     if failure is None:
         return ACK

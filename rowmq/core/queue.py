@@ -59,7 +59,9 @@ class Queue:
         _check_span("delay", self.delay)
         for name, value in (("retention", self.retention), ("max_age", self.max_age)):
             if value is not None:
-                _check_span(name, value, shortest=timedelta(milliseconds=1) if name == "max_age" else timedelta(0))
+                _check_span(
+                    name, value, shortest=timedelta(milliseconds=1) if name == "max_age" else timedelta(0)
+                )
         self._check_choices()
         self._check_tags()
         if self.dead_letter is not None:
@@ -68,14 +70,20 @@ class Queue:
             raise InvalidSetting(f"queue {self.name!r} cannot be its own dead-letter queue")
 
     def _check_numbers(self) -> None:
-        for name, value, largest in (("max_attempts", self.max_attempts, 2**31 - 1), ("max_length", self.max_length, LARGEST_LENGTH)):
+        for name, value, largest in (
+            ("max_attempts", self.max_attempts, 2**31 - 1),
+            ("max_length", self.max_length, LARGEST_LENGTH),
+        ):
             if value is not None and (not _is_whole(value) or not 1 <= value <= largest):
                 raise InvalidSetting(f"{name} is a whole number from 1 to {largest}, or None, not {value!r}")
 
     def _check_choices(self) -> None:
         if not isinstance(self.backoff, Backoff):
             raise InvalidSetting(f"backoff is a Backoff, not {self.backoff!r}")
-        for name, value, choices in (("delivery", self.delivery, Guarantee), ("archive", self.archive, Archive)):
+        for name, value, choices in (
+            ("delivery", self.delivery, Guarantee),
+            ("archive", self.archive, Archive),
+        ):
             if value not in list(choices):
                 raise InvalidSetting(f"{name} is one of {', '.join(choices)}, not {value!r}")
         for name, flag in (("fifo", self.fifo), ("paused", self.paused)):

@@ -43,7 +43,9 @@ IDS_KEPT = timedelta(hours=1)
 class Queues(Protocol):
     """The queues and their settings."""
 
-    def put(self, name: str, changes: Mapping[str, Any] | None = None, *, now: datetime | None = None) -> Queue:
+    def put(
+        self, name: str, changes: Mapping[str, Any] | None = None, *, now: datetime | None = None
+    ) -> Queue:
         """Create the queue, or change the given settings of an existing one, and return it.
 
         Raises InvalidSetting if a value is out of range or dead letters would go round in a circle, and
@@ -63,7 +65,14 @@ class Queues(Protocol):
         consumers go too.
         """
 
-    def purge(self, name: str, *, state: State | None = None, before: datetime | None = None, now: datetime | None = None) -> int:
+    def purge(
+        self,
+        name: str,
+        *,
+        state: State | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
         """Delete what still waits in the queue (ready and scheduled), or what is in one state; how many.
 
         With ``before``, only messages pushed before that moment. Leaves a ledger entry. Raises
@@ -71,8 +80,10 @@ class Queues(Protocol):
         """
 
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:
-        """Count the queue's messages by state. Messages waiting behind their group's head count as if
-        they had no group. Raises QueueNotFound."""
+        """Count the queue's messages by state. Raises QueueNotFound.
+
+        Messages waiting behind their group's head count as if they had no group.
+        """
 
 
 class Topics(Protocol):
@@ -88,7 +99,9 @@ class Topics(Protocol):
     def unbind(self, topic: str, queue: str, *, now: datetime | None = None) -> bool:
         """Unbind a queue, leaving its messages where they are; False if it was not bound."""
 
-    def publish(self, topic: str, messages: Sequence[Message], *, tx: object = None, now: datetime | None = None) -> int:
+    def publish(
+        self, topic: str, messages: Sequence[Message], *, tx: object = None, now: datetime | None = None
+    ) -> int:
         """Push a copy of each message to every bound queue, all or nothing, and return how many queues.
 
         With none bound the messages are kept for the first to bind. A copy's id is derived from the
@@ -103,8 +116,10 @@ class Consumers(Protocol):
     """Who is consuming: a consumer is alive until its time to live has passed without a beat."""
 
     def beat(self, queue: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> Membership:
-        """Register the consumer, or keep it alive, and tell its place; the dead are forgotten. Raises
-        QueueNotFound."""
+        """Register the consumer, or keep it alive, and tell its place; the dead are forgotten.
+
+        Raises QueueNotFound.
+        """
 
     def retire(self, queue: str, consumer: str) -> bool:
         """Forget the consumer at once; False if it was not registered."""
@@ -156,14 +171,18 @@ class History(Protocol):
     def failures(self, id: UUID) -> list[FailedAttempt]:
         """The message's failed attempts, oldest first."""
 
-    def redrive(self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None) -> int:
+    def redrive(
+        self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None
+    ) -> int:
         """Give the queue's dead messages, and those waiting in it that were dead-lettered, another life.
 
         Dead ones go back to this queue and dead-lettered ones to the queue they came from (or all to
         ``to``), oldest first, at once, with attempts at 0. Returns how many. Raises QueueNotFound.
         """
 
-    def amend(self, ids: Sequence[UUID], amendment: Amendment, *, to: str | None = None, now: datetime | None = None) -> int:
+    def amend(
+        self, ids: Sequence[UUID], amendment: Amendment, *, to: str | None = None, now: datetime | None = None
+    ) -> int:
         """Retry, kill, move (``to`` a queue) or drop messages without holding them; how many changed.
 
         Whoever holds one loses it. ``retry`` makes unfinished and dead messages ready with attempts at 0,
@@ -171,22 +190,32 @@ class History(Protocol):
         leaves a ledger entry.
         """
 
-    def scan(self, first: int, last: int, *, queue: str | None = None, state: State | None = None, now: datetime | None = None) -> list[Record]:
+    def scan(
+        self,
+        first: int,
+        last: int,
+        *,
+        queue: str | None = None,
+        state: State | None = None,
+        now: datetime | None = None,
+    ) -> list[Record]:
         """Every message with a seq in [first, last], for bulk readers."""
 
     def bounds(self) -> tuple[int, int]:
         """The lowest and the highest seq stored; (0, 0) if there is none."""
 
     def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
-        """Mark finished messages as archived, and with ``prune`` delete them, leaving a ledger entry; how many."""
+        """Mark finished messages as archived; with ``prune`` delete them, leaving a ledger entry. How many."""
 
     def ledger(self, queue: str | None = None) -> list[LedgerEntry]:
         """What was deleted, oldest first."""
 
     def sweep(self, *, limit: int = 1000, now: datetime | None = None) -> Swept:
-        """Do what no caller has come to do: bury what is expired, lost or exhausted, prune what is past
-        retention, forget what is past its time. Each kind stops at ``limit`` rows. Any number of sweepers
-        may run at once."""
+        """Do what no caller has come to do.
+
+        Bury what is expired, lost or exhausted, prune what is past retention, forget what is past its
+        time. Each kind stops at ``limit`` rows. Any number of sweepers may run at once.
+        """
 
 
 class Store(Protocol):
@@ -202,7 +231,9 @@ class Store(Protocol):
     def durability(self) -> Durability:
         """What an acknowledged write survives, read from the database's own settings."""
 
-    def push(self, batches: Sequence[Batch], *, tx: object = None, now: datetime | None = None) -> list[Pushed | RowMQError]:
+    def push(
+        self, batches: Sequence[Batch], *, tx: object = None, now: datetime | None = None
+    ) -> list[Pushed | RowMQError]:
         """Store each batch whole or not at all, and answer each with its result or its error.
 
         Errors: QueueNotFound, QueueFull, and DuplicateMessage if an id belongs to a different message.
@@ -210,21 +241,32 @@ class Store(Protocol):
         reply. A batch's order is its messages' order.
         """
 
-    def claim(self, queue: str, wants: Sequence[Want], *, now: datetime | None = None) -> list[list[Delivery]]:
+    def claim(
+        self, queue: str, wants: Sequence[Want], *, now: datetime | None = None
+    ) -> list[list[Delivery]]:
         """Lease messages to each want, first wants first: highest priority, then longest visible, then seq.
 
         A claimed message is hidden until its lease ends and its attempt counts. Whatever is found
         overdue on the way is buried. A paused queue gives nothing. Raises QueueNotFound.
         """
 
-    def extend(self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None) -> list[datetime | None]:
-        """Let leases end that long from now, and tell the new end of each, or None where the receipt is lost."""
+    def extend(
+        self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None
+    ) -> list[datetime | None]:
+        """Let leases end that long from now; the new end of each, or None where the receipt is lost."""
 
-    def settle(self, settlements: Sequence[Settlement], *, tx: object = None, now: datetime | None = None) -> list[Settled]:
-        """Ack, retry, release or bury. Only the message's current token counts, also after its lease has
-        ended (but not in a fifo queue); an ack repeated with the token that won is ``repeated``."""
+    def settle(
+        self, settlements: Sequence[Settlement], *, tx: object = None, now: datetime | None = None
+    ) -> list[Settled]:
+        """Ack, retry, release or bury.
 
-    def adopt(self, name: str, *, lease: timedelta | None = None, now: datetime | None = None) -> Adopted | None:
+        Only the message's current token counts, also after its lease has ended (but not in a fifo queue);
+        an ack repeated with the token that won is ``repeated``.
+        """
+
+    def adopt(
+        self, name: str, *, lease: timedelta | None = None, now: datetime | None = None
+    ) -> Adopted | None:
         """Take over a named claim: a new token for what is left of it, so that the former run is fenced.
 
         None if the name has never claimed, or was forgotten.

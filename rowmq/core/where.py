@@ -20,7 +20,9 @@ class Condition:
 
     def __post_init__(self) -> None:
         if self.operator not in _OPERATORS:
-            raise InvalidSetting(f"a condition's operator is one of {', '.join(_OPERATORS)}, not {self.operator!r}")
+            raise InvalidSetting(
+                f"a condition's operator is one of {', '.join(_OPERATORS)}, not {self.operator!r}"
+            )
         if len(self.values) not in _OPERATORS[self.operator]:
             raise InvalidSetting(f"operator {self.operator!r} does not take {len(self.values)} values")
         for text in (self.key, *self.values):

@@ -24,22 +24,32 @@ _DIALECTS = {
 KNOWN = ("memory", *_DIALECTS)
 
 
-def open_store(url: str, *, migrate: bool = True) -> Store:
+def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
     """Open the store a URL names, e.g. ``sqlite:///jobs.db``, ``postgresql://user@host/db`` or ``memory://``.
 
     Its tables are made or brought up to date, unless ``migrate`` is False: then SchemaOutdated is raised
-    if they are not. Raises InvalidURL, or StoreUnavailable if the server cannot be used.
+    if they are not (``check=False`` leaves even that to the first use). Raises InvalidURL, or
+    StoreUnavailable if the server cannot be used.
     """
     parsed = _parsed(url)
     kind = parsed.drivername.split("+")[0]
     if kind == "memory":
         return MemoryStore()
     if kind in _DIALECTS:
-        return SQLStore(_dialect(kind)(), parsed, migrate=migrate)
+        return SQLStore(_dialect(kind)(), parsed, migrate=migrate, check=check)
     for entry in entry_points(group="rowmq.stores", name=kind):
         store: Store = entry.load()(url)
         return store
-    raise InvalidURL(f"no store is called {kind!r}; a store URL begins with one of {', '.join(f'{name}://' for name in KNOWN)}")
+    known = ", ".join(f"{name}://" for name in KNOWN)
+    raise InvalidURL(f"no store is called {kind!r}; a store URL begins with one of {known}")
+
+
+def dialect_of(url: str) -> str:
+    """The kind of SQL database a URL names: sqlite, postgresql or mysql."""
+    kind = _parsed(url).drivername.split("+")[0]
+    if kind not in _DIALECTS:
+        raise InvalidURL(f"{kind!r} is not an SQL database; say --dialect sqlite, postgresql or mysql")
+    return {"postgres": "postgresql", "mariadb": "mysql"}.get(kind, kind)
 
 
 def _parsed(url: object) -> URL:
@@ -48,7 +58,9 @@ def _parsed(url: object) -> URL:
     try:
         return make_url(url)
     except (ArgumentError, ValueError):
-        raise InvalidURL("this is not a store URL; one looks like sqlite:///jobs.db or postgresql://user@host/db") from None
+        raise InvalidURL(
+            "this is not a store URL; one looks like sqlite:///jobs.db or postgresql://user@host/db"
+        ) from None
 
 
 def _dialect(kind: str) -> Callable[[], Dialect]:
@@ -58,6 +70,8 @@ def _dialect(kind: str) -> Callable[[], Dialect]:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("rowmq"):
             raise
-        raise StoreUnavailable(f"{kind} needs a driver that is not installed; run: pip install 'rowmq[{extra}]'") from None
+        raise StoreUnavailable(
+            f"{kind} needs a driver that is not installed; run: pip install 'rowmq[{extra}]'"
+        ) from None
     result: Callable[[], Dialect] = found
     return result

@@ -97,7 +97,7 @@ def test_the_last_attempt_is_the_one_whose_failure_is_final(
         (None, 3, [4, 1, 2]),
         (Membership(0, 1, joined=False), 3, [4, 1, 2]),
         (Membership(0, 2, joined=False), 3, [4, 2, 1]),
-        (Membership(1, 2, joined=False), 3, [1, 3, 4]),
+        (Membership(1, 2, joined=False), 3, [1, 3, 5]),
         (Membership(2, 3, joined=False), 3, [2, 5, 4]),
         (Membership(1, 2, joined=False), 9, [1, 3, 5, 4, 2]),
         (Membership(0, 9, joined=False), 2, [4, 1]),

@@ -51,5 +51,5 @@ def test_what_is_no_name_is_refused_with_the_reason(name: object, complaint: str
 
 
 def test_a_refusal_says_what_the_name_was_for() -> None:
-    with pytest.raises(InvalidName, match="^a dedup key has"):
+    with pytest.raises(InvalidName, match=r"^a dedup key has"):
         check_name("", "dedup key")

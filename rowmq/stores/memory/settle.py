@@ -62,11 +62,10 @@ def _settle_claim(tables: Tables, claim: Claim, outcome: Outcome, now: int) -> S
     if known is None or known.token != claim.token:
         return Settled.LOST
     receipts = [Receipt(seq, claim.token) for seq in known.seqs]
-    acked = any(_acked(tables, receipt) for receipt in receipts)
     answers = {settle(tables, Settlement(receipt, outcome), now) for receipt in receipts}
     if Settled.SETTLED in answers or not receipts:
         return Settled.SETTLED
-    return Settled.REPEATED if acked else Settled.LOST
+    return Settled.REPEATED if Settled.REPEATED in answers else Settled.LOST
 
 
 def _acked(tables: Tables, receipt: Receipt) -> bool:

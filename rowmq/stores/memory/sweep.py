@@ -1,6 +1,6 @@
 """Clearing up: what no caller has come to do."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -26,21 +26,14 @@ def sweep(tables: Tables, limit: int, now: int) -> Swept:
 
 
 def _bury(tables: Tables, limit: int, now: int) -> int:
-    buried = 0
-    for _, queue in sorted(tables.queues.items()):
-        rows = [row for row in tables.pending.values() if row.queue == queue.name]
-        dooms = [(row, reason) for row in rows if (reason := _doom(row, queue, now)) is not None]
-        buried += _bury_all(tables, dooms[: limit - buried], now)
-    return buried
-
-
-def _bury_all(tables: Tables, dooms: Sequence[tuple[Pending, Reason]], now: int) -> int:
-    for row, _ in dooms:  # before any burial: the next of a group gets a new time when its head goes
+    dooms = [(row, _doom(row, tables.queues[row.queue], now)) for row in tables.pending.values()]
+    doomed = [(row, reason) for row, reason in dooms if reason is not None][:limit]
+    for row, _ in doomed:  # before any burial: the next of a group gets a new time when its head goes
         if row.token is not None:
             tables.fail(row, VANISHED, row.time)
-    for row, reason in dooms:
+    for row, reason in doomed:
         tables.bury(row, reason, now)
-    return len(dooms)
+    return len(doomed)
 
 
 def _doom(row: Pending, queue: Queue, now: int) -> Reason | None:

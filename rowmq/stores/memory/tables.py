@@ -179,9 +179,14 @@ class Tables:
     def restart(self, seq: int, queue: str, now: int) -> None:
         """Give a pending or finished message another life in a queue."""
         row = self.pending.get(seq)
-        if row is not None:
+        if row is None:
+            self.start(seq, queue, now, receives=self.finished.pop(seq).receives)
+        elif row.queue != queue:
             self.leave(row, now)
-        self.start(seq, queue, now, receives=(row or self.finished.pop(seq)).receives)
+            self.start(seq, queue, now, receives=row.receives)
+        else:  # where it is already, it keeps its place in its group
+            row.attempts, row.source, row.reason = 0, None, None
+            self.put_back(row, now)
 
     def erase(self, seqs: Iterable[int], action: str, now: int) -> int:
         """Delete messages for good, leave a ledger entry for each queue, and tell how many."""

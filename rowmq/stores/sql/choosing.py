@@ -22,7 +22,9 @@ class Chooser:
     def __init__(self) -> None:
         self._stopped: dict[tuple[object, ...], Position] = {}
 
-    def choose(self, cursor: Cursor, kept: Kept, want: Want, need: int, skipped: Collection[int]) -> list[int]:
+    def choose(
+        self, cursor: Cursor, kept: Kept, want: Want, need: int, skipped: Collection[int]
+    ) -> list[int]:
         """The seqs to try for, in the order to take them."""
         if need <= 0:
             return []
@@ -42,7 +44,9 @@ class Chooser:
         """The next message parked in a group, if it is due and wanted."""
         row = cursor.one("next_parked", group=group, after=after)
         due = None if row is None else Due.of(row)
-        return due if due is not None and due.owing.time <= kept.now and _wanted(due, want, kept.now) else None
+        return (
+            due if due is not None and due.owing.time <= kept.now and _wanted(due, want, kept.now) else None
+        )
 
     def _candidates(self, cursor: Cursor, kept: Kept, want: Want, limit: int) -> list[int]:
         """Matching seqs in claim order. Only a search with conditions is bounded, and goes on next time."""
@@ -58,7 +62,9 @@ class Chooser:
             self._stopped[key] = end
         return found
 
-    def _walk(self, cursor: Cursor, kept: Kept, want: Want, limit: int, start: Position) -> tuple[list[int], Position | None]:
+    def _walk(
+        self, cursor: Cursor, kept: Kept, want: Want, limit: int, start: Position
+    ) -> tuple[list[int], Position | None]:
         """Matching seqs from a position on, and where the search stopped if it did before the end."""
         extra, parameters = _conditions(cursor.dialect, want, kept.now)
         found: list[int] = []
@@ -68,7 +74,9 @@ class Chooser:
                 continue
             _, time, seq = start if priority == start[0] else _START
             place = {"queue": kept.id, "priority": priority, "time": time, "seq": seq, "now": kept.now}
-            rows = cursor.select("candidates", extra, look=look, limit=limit - len(found), **place, **parameters)
+            rows = cursor.select(
+                "candidates", extra, look=look, limit=limit - len(found), **place, **parameters
+            )
             found += [row[0] for row in rows]
             if len(found) >= limit:
                 return found, None
@@ -82,7 +90,9 @@ def _membership(cursor: Cursor, kept: Kept, want: Want) -> Membership | None:
     if want.consumer is None:
         return None
     alive = [name for _, name, _, _ in cursor.all("consumers_alive", queue=kept.id, now=kept.now)]
-    return Membership(alive.index(want.consumer), len(alive), joined=False) if want.consumer in alive else None
+    return (
+        Membership(alive.index(want.consumer), len(alive), joined=False) if want.consumer in alive else None
+    )
 
 
 def _conditional(want: Want) -> bool:

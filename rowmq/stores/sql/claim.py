@@ -68,7 +68,10 @@ class Claiming:
         seqs = [row.owing.seq for row in due]
         self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
         queue, dialect = self._kept.queue, self._cursor.dialect
-        return [delivery(row, queue, token, lease_end(now, lease, row.owing.deadline), dialect, attempts=1) for row in due]
+        return [
+            delivery(row, queue, token, lease_end(now, lease, row.owing.deadline), dialect, attempts=1)
+            for row in due
+        ]
 
     def _deliverable(self, limit: int) -> list[Due]:
         """The first rows to deliver. Each look that had to bury is followed by a wider one."""

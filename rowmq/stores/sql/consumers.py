@@ -42,7 +42,9 @@ class SQLConsumers:
 
     def retire(self, queue: str, consumer: str) -> bool:
         """Forget a consumer."""
-        return self._database.run(lambda cursor: cursor.run("consumer_retire", queue=queue, name=consumer)) > 0
+        return (
+            self._database.run(lambda cursor: cursor.run("consumer_retire", queue=queue, name=consumer)) > 0
+        )
 
     def list(self, queue: str | None = None, *, now: datetime | None = None) -> builtins.list[ConsumerInfo]:
         """The consumers alive."""

@@ -10,9 +10,17 @@ Row = tuple[Any, ...]
 
 
 class Cursor:
-    """Runs named statements on a driver's cursor; a list given as a parameter becomes what the driver takes."""
+    """Runs named statements on a driver's cursor, lists among the parameters made what the driver takes."""
 
-    def __init__(self, raw: Any, queries: Mapping[str, str], dialect: Dialect, *, attempt: int = 0, joined: bool = False) -> None:
+    def __init__(
+        self,
+        raw: Any,
+        queries: Mapping[str, str],
+        dialect: Dialect,
+        *,
+        attempt: int = 0,
+        joined: bool = False,
+    ) -> None:
         self.raw = raw
         self.dialect = dialect
         self.attempt = attempt
@@ -46,7 +54,7 @@ class Cursor:
         return count
 
     def select(self, statement: str, extra: str, **parameters: Any) -> list[Row]:
-        """A statement with conditions put in at its ``/*and*/`` mark; ``extra`` is built from constants only."""
+        """A statement with conditions put in at its ``/*and*/`` mark, which are made of constants only."""
         sql = self._queries[statement].replace("/*and*/", self.dialect.style(extra))
         self.raw.execute(sql, self._adapted(parameters))
         rows: list[Row] = self.raw.fetchall()

@@ -46,7 +46,9 @@ class Database:
         self.waiters = Waiters()
         _reopen_after_fork(self.engine)
 
-    def run(self, work: Callable[[Cursor], T], *, tx: object = None, writes: bool = True, repeatable: bool = False) -> T:
+    def run(
+        self, work: Callable[[Cursor], T], *, tx: object = None, writes: bool = True, repeatable: bool = False
+    ) -> T:
         """Run work in a transaction of its own, again after conflicts, or in the caller's.
 
         ``repeatable`` work may also be run again when nobody knows whether its COMMIT counted.
@@ -59,7 +61,11 @@ class Database:
                 return self._once(work, attempt, writes=writes)
             except _Again as again:
                 broken += again.broken
-                if (again.unknown and not repeatable) or broken > RECONNECTS or time.monotonic() - started > PATIENCE:
+                if (
+                    (again.unknown and not repeatable)
+                    or broken > RECONNECTS
+                    or time.monotonic() - started > PATIENCE
+                ):
                     raise again.final from again.__cause__
             attempt += 1
             time.sleep(min(0.001 * 2 ** min(attempt, 5), 0.03) * random.random())  # noqa: S311 - spreads retries, no secret
@@ -90,10 +96,14 @@ class Database:
         try:
             result = work(cursor)
         except Conflict as error:
-            raise TransactionConflict("another transaction was faster; roll back and run yours again") from error
+            raise TransactionConflict(
+                "another transaction was faster; roll back and run yours again"
+            ) from error
         except Exception as error:
             if self.dialect.trouble(error) in (Trouble.CONFLICT, Trouble.COLLISION):
-                raise TransactionConflict(f"your transaction met another one ({error}); roll back and run it again") from error
+                raise TransactionConflict(
+                    f"your transaction met another one ({error}); roll back and run it again"
+                ) from error
             raise self._translated(error, committing=False) from error
         finally:
             cursor.raw.close()

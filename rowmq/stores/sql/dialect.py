@@ -74,7 +74,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def driver_connection(self, tx: object) -> Any:
-        """The driver connection of the caller's transaction; InvalidSetting if it is not of our kind or not open."""
+        """The driver connection of the caller's transaction; InvalidSetting if it is not ours or not open."""
 
     @abstractmethod
     def trouble(self, error: BaseException) -> Trouble:
@@ -101,13 +101,19 @@ class Dialect(ABC):
         """Insert messages with their pending rows, and return their seqs in order."""
 
     @abstractmethod
-    def pick(self, cursor: "Cursor", queue: int, floors: Sequence[int], now: int, limit: int) -> list[tuple[Any, ...]]:
-        """Lock up to ``limit`` due rows and read them with their messages, by claim order at least within a priority."""
+    def pick(
+        self, cursor: "Cursor", queue: int, floors: Sequence[int], now: int, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """Lock up to ``limit`` due rows, the first in claim order, and read them with their messages."""
 
     def ack(self, cursor: "Cursor", pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
         """Finish plain messages whose token is still theirs; the seqs that were. Others are left alone."""
         wanted = set(pairs)
-        held = [seq for seq, token in cursor.all("ack_hold", seqs=[seq for seq, _ in pairs]) if (seq, token) in wanted]
+        held = [
+            seq
+            for seq, token in cursor.all("ack_hold", seqs=[seq for seq, _ in pairs])
+            if (seq, token) in wanted
+        ]
         if held:
             cursor.run("finish", seqs=held, state="done", reason=None, now=now)
             cursor.run("unpend", seqs=held)
@@ -115,7 +121,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def condition(self, key: str) -> str:
-        """An SQL expression for the value of metadata key ``:key`` (a parameter's name), NULL where it is missing."""
+        """SQL for the value of a metadata key, NULL where it is missing; ``key`` is a parameter's name."""
 
     @abstractmethod
     def in_list(self, name: str) -> str:
@@ -137,5 +143,5 @@ class Dialect(ABC):
     def wait(self, database: "Database", queues: Sequence[int], until: float) -> bool:
         """Wait for a push to these queues, by this process or another, until a moment of time.monotonic()."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most dialects hold nothing
         """Give back what the dialect itself holds."""

@@ -11,10 +11,18 @@ from rowmq.stores.sql.lookup import queues_by_id
 from rowmq.stores.sql.rows import Kept, Owing
 
 
-def finish(cursor: Cursor, rows: Sequence[Owing], kept: Kept, now: int, *, reason: Reason | None = None) -> None:
+def finish(
+    cursor: Cursor, rows: Sequence[Owing], kept: Kept, now: int, *, reason: Reason | None = None
+) -> None:
     """Write the outcome of messages of one queue: done, or dead for a reason."""
     seqs = [row.seq for row in rows]
-    cursor.run("finish", seqs=seqs, state=State.DEAD.value if reason else State.DONE.value, reason=reason and reason.value, now=now)
+    cursor.run(
+        "finish",
+        seqs=seqs,
+        state=State.DEAD.value if reason else State.DONE.value,
+        reason=reason and reason.value,
+        now=now,
+    )
     cursor.run("unpend", seqs=seqs)
     if kept.queue.retention == timedelta(0):
         cursor.run("forget", seqs=seqs)
@@ -25,14 +33,24 @@ def bury(cursor: Cursor, rows: Iterable[tuple[Owing, Reason]], kept: Kept, now: 
     """Let messages of one queue be dead, or go to its dead-letter queue."""
     for reason, chosen in groupby(sorted(rows, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
         buried = sorted(row for row, _ in chosen)
-        target = queues_by_id(cursor, [kept.dead_letter], now).get(kept.dead_letter) if kept.dead_letter else None
+        target = (
+            queues_by_id(cursor, [kept.dead_letter], now).get(kept.dead_letter) if kept.dead_letter else None
+        )
         if target is None:
             finish(cursor, buried, kept, now, reason=reason)
         else:
             move(cursor, buried, target, now, source=kept.queue.name, reason=reason)
 
 
-def move(cursor: Cursor, rows: Sequence[Owing], target: Kept, now: int, *, source: str | None = None, reason: Reason | None = None) -> None:
+def move(
+    cursor: Cursor,
+    rows: Sequence[Owing],
+    target: Kept,
+    now: int,
+    *,
+    source: str | None = None,
+    reason: Reason | None = None,
+) -> None:
     """Owe messages to another queue, at once and with attempts at 0."""
     fifo = target.queue.fifo
     said = {"queue": target.id, "source": source, "reason": reason and reason.value, "now": now}

@@ -25,6 +25,7 @@ from rowmq.stores.sql.rows import Kept, Owing, record, stamp
 from rowmq.stores.sql.sweep import Sweep
 
 FINISHED = (State.DONE, State.DEAD)
+LARGEST_PAGE = 10_000
 
 
 class SQLHistory:
@@ -39,7 +40,11 @@ class SQLHistory:
 
         def work(cursor: Cursor) -> Record | None:
             rows = cursor.all("messages_by_id", ids=[dialect.id_in(id)])
-            found = _found(cursor, None, " AND m.seq = :seq", {"seq": rows[0][1]}, 1, stamp(now, dialect)) if rows else []
+            found = (
+                _found(cursor, None, " AND m.seq = :seq", {"seq": rows[0][1]}, 1, stamp(now, dialect))
+                if rows
+                else []
+            )
             return found[0] if found else None
 
         return self._database.read(work)
@@ -57,8 +62,8 @@ class SQLHistory:
         now: datetime | None = None,
     ) -> Page:
         """A page of messages by seq."""
-        if not 1 <= limit <= 10_000:
-            raise InvalidSetting(f"a page has 1 to 10000 messages, not {limit}")
+        if not 1 <= limit <= LARGEST_PAGE:
+            raise InvalidSetting(f"a page has 1 to {LARGEST_PAGE} messages, not {limit}")
         extra, said = metadata_conditions(self._database.dialect, where)
         extra += " AND m.seq > :after"
         said["after"] = after
@@ -77,11 +82,15 @@ class SQLHistory:
             return cursor.all("failures", seq=rows[0][1]) if rows else []
 
         return [
-            FailedAttempt(attempt, queue, consumer, None if started is None else moment(started), moment(ended), error)
+            FailedAttempt(
+                attempt, queue, consumer, None if started is None else moment(started), moment(ended), error
+            )
             for attempt, queue, consumer, started, ended, error in self._database.read(work)
         ]
 
-    def redrive(self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None) -> int:
+    def redrive(
+        self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None
+    ) -> int:
         """Give dead and dead-lettered messages another life."""
         given = stamp(now, self._database.dialect)
 
@@ -96,7 +105,9 @@ class SQLHistory:
 
         return self._database.run(work)
 
-    def amend(self, ids: Sequence[UUID], amendment: Amendment, *, to: str | None = None, now: datetime | None = None) -> int:
+    def amend(
+        self, ids: Sequence[UUID], amendment: Amendment, *, to: str | None = None, now: datetime | None = None
+    ) -> int:
         """Change messages nobody here holds."""
         if to is None and amendment == Amendment.MOVE:
             raise InvalidSetting("a move says which queue to move to")
@@ -112,7 +123,13 @@ class SQLHistory:
         return self._database.run(work)
 
     def scan(
-        self, first: int, last: int, *, queue: str | None = None, state: State | None = None, now: datetime | None = None
+        self,
+        first: int,
+        last: int,
+        *,
+        queue: str | None = None,
+        state: State | None = None,
+        now: datetime | None = None,
     ) -> list[Record]:
         """Messages by seq range."""
         extra = " AND m.seq BETWEEN :first AND :last"
@@ -148,7 +165,13 @@ class SQLHistory:
         return Sweep(self._database, limit, stamp(now, self._database.dialect)).run()
 
     def _read(
-        self, queue: str | None, state: State | None, extra: str, said: dict[str, Any], limit: int, now: datetime | None
+        self,
+        queue: str | None,
+        state: State | None,
+        extra: str,
+        said: dict[str, Any],
+        limit: int,
+        now: datetime | None,
     ) -> list[Record]:
         given = stamp(now, self._database.dialect)
 
@@ -162,7 +185,9 @@ class SQLHistory:
         return self._database.read(work)
 
 
-def _found(cursor: Cursor, state: State | None, extra: str, said: dict[str, Any], limit: int, now: int | None) -> list[Record]:
+def _found(
+    cursor: Cursor, state: State | None, extra: str, said: dict[str, Any], limit: int, now: int | None
+) -> list[Record]:
     """Records by seq from what is owed and what is finished."""
     at = clock(cursor, now)
     found: list[list[Row]] = []
@@ -179,7 +204,9 @@ def _found(cursor: Cursor, state: State | None, extra: str, said: dict[str, Any]
     return [record(row, at, cursor.dialect) for row, _ in zip(visible, range(limit), strict=False)]
 
 
-def _redrive(cursor: Cursor, chosen: Iterable[tuple[int, str | None]], kept: Kept, target: Kept | None) -> int:
+def _redrive(
+    cursor: Cursor, chosen: Iterable[tuple[int, str | None]], kept: Kept, target: Kept | None
+) -> int:
     """Revive dead messages (no source) and send dead-lettered ones back to where they came from."""
     by_target: dict[str, list[int]] = defaultdict(list)
     for seq, source in chosen:
@@ -214,7 +241,9 @@ def _amend_retry(cursor: Cursor, seqs: list[int], _target: Kept | None, now: int
     for seq, queue in cursor.all("dead_among", seqs=seqs):
         dead[queue].append(seq)
     queues = queues_by_id(cursor, dead, now)
-    return len(waiting) + sum(_return(cursor, chosen, queues[queue]) for queue, chosen in dead.items() if queue in queues)
+    return len(waiting) + sum(
+        _return(cursor, chosen, queues[queue]) for queue, chosen in dead.items() if queue in queues
+    )
 
 
 def _amend_kill(cursor: Cursor, seqs: list[int], _target: Kept | None, now: int) -> int:

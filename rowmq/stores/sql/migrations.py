@@ -1,12 +1,12 @@
 """Forward-only numbered migrations, each run once, by one process at a time."""
 
 import re
-from importlib.resources import files
 from typing import NamedTuple
 
 from rowmq.core.errors import SchemaOutdated
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.queries import resource
 
 _FILE = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -21,8 +21,14 @@ class Migration(NamedTuple):
 
 def migrations(package: str) -> list[Migration]:
     """The migrations of a dialect, in order."""
-    found = [(match, path) for path in files(package).joinpath("migrations").iterdir() if (match := _FILE.fullmatch(path.name))]
-    return sorted(Migration(int(match[1]), path.name.removesuffix(".sql"), path.read_text()) for match, path in found)
+    found = [
+        (match, path)
+        for path in resource(package, "migrations").iterdir()
+        if (match := _FILE.fullmatch(path.name))
+    ]
+    return sorted(
+        Migration(int(match[1]), path.name.removesuffix(".sql"), path.read_text()) for match, path in found
+    )
 
 
 class Migrator:
@@ -68,5 +74,3 @@ class Migrator:
             return {row[0] for row in self._database.read(lambda cursor: cursor.all("migrations_done"))}
         except SchemaOutdated:
             return set()
-
-

@@ -83,7 +83,9 @@ class Push:
         if not fresh:
             return {}
         self._check_length(kept, len(fresh))
-        groups = {name for message in fresh if (name := group_of(message.group, fifo=kept.queue.fifo)) is not None}
+        groups = {
+            name for message in fresh if (name := group_of(message.group, fifo=kept.queue.fifo)) is not None
+        }
         rows = list(map(self._fresh(kept, Places(self._cursor, kept.id, groups)), fresh))
         stored = {message.id: seq for message, seq in zip(fresh, self._insert(rows), strict=True)}
         self._remember(fresh, stored, kept)
@@ -104,7 +106,11 @@ class Push:
         return known
 
     def _deduplicated(self, messages: Sequence[Message], kept: Kept, known: Known) -> Known:
-        keys = {message.key: place for place, message in enumerate(messages) if message.key is not None and place not in known}
+        keys = {
+            message.key: place
+            for place, message in enumerate(messages)
+            if message.key is not None and place not in known
+        }
         if not keys:
             return {}
         rows = self._cursor.all("dedup_find", queue=kept.id, keys=sorted(keys), now=kept.now)
@@ -117,7 +123,13 @@ class Push:
         self._cursor.run("dedup_clear", queue=kept.id, keys=[key for key, _ in keyed], now=kept.now)
         id_in = self._cursor.dialect.id_in
         rows = [
-            {"queue": kept.id, "key": key, "id": id_in(message.id), "seq": stored[message.id], "expires_at": kept.now + span(message.window)}
+            {
+                "queue": kept.id,
+                "key": key,
+                "id": id_in(message.id),
+                "seq": stored[message.id],
+                "expires_at": kept.now + span(message.window),
+            }
             for key, message in keyed
         ]
         self._cursor.many("dedup_put", rows)
@@ -129,7 +141,9 @@ class Push:
         self._cursor.all("queue_lock", queue=kept.id)
         row = self._cursor.one("queue_length", queue=kept.id, limit=longest + 1)
         if row is None or row[0] + more > longest:
-            raise QueueFull(f"queue {kept.queue.name!r} holds at most {longest} messages, and {more} more do not fit")
+            raise QueueFull(
+                f"queue {kept.queue.name!r} holds at most {longest} messages, and {more} more do not fit"
+            )
 
     def _fresh(self, kept: Kept, places: Places | None) -> Callable[[Message], Fresh]:
         """How a message of this queue becomes a row, its place in its group taken in order."""

@@ -6,6 +6,7 @@ A section begins with ``-- name: section``. Parameters are written ``:name`` in 
 import re
 from collections.abc import Callable
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 _SECTION = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 _COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
@@ -22,7 +23,16 @@ def pyformat(sql: str) -> str:
     return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
+def resource(package: str, *path: str) -> Traversable:
+    """A file of a package, found without importing it: its driver may not be installed."""
+    parent, _, leaf = package.rpartition(".")
+    return files(parent).joinpath(leaf, *path)
+
+
 def load_queries(package: str, style: Callable[[str], str]) -> dict[str, str]:
     """The sections of a package's queries.sql by name."""
-    parts = _SECTION.split(files(package).joinpath("queries.sql").read_text())
-    return {name: style(_COMMENT.sub("", text).strip().rstrip(";")) for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+    parts = _SECTION.split(resource(package, "queries.sql").read_text())
+    return {
+        name: style(_COMMENT.sub("", text).strip().rstrip(";"))
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }

@@ -35,7 +35,9 @@ class SQLQueues:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def put(self, name: str, changes: Mapping[str, Any] | None = None, *, now: datetime | None = None) -> Queue:
+    def put(
+        self, name: str, changes: Mapping[str, Any] | None = None, *, now: datetime | None = None
+    ) -> Queue:
         """Create or change a queue."""
         check_name(name)
         given = stamp(now, self._database.dialect)
@@ -77,7 +79,14 @@ class SQLQueues:
             pass
         return self._database.run(lambda cursor: _drop(cursor, kept, given))
 
-    def purge(self, name: str, *, state: State | None = None, before: datetime | None = None, now: datetime | None = None) -> int:
+    def purge(
+        self,
+        name: str,
+        *,
+        state: State | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
         """Delete messages by state and age, in small transactions."""
         given = stamp(now, self._database.dialect)
         total = 0
@@ -122,7 +131,9 @@ def _dead_letter(cursor: Cursor, queue: Queue, kept: Kept | None) -> int | None:
     while step is not None:
         cursor.all("queue_lock", queue=step.id)
         if kept is not None and step.id == kept.id:
-            raise InvalidSetting(f"the dead letters of {queue.name!r} would come back to it by way of {queue.dead_letter!r}")
+            raise InvalidSetting(
+                f"the dead letters of {queue.name!r} would come back to it by way of {queue.dead_letter!r}"
+            )
         step = queues_by_id(cursor, [step.dead_letter], 0).get(step.dead_letter) if step.dead_letter else None
     return target.id
 

@@ -82,7 +82,9 @@ def order(due: Due) -> tuple[int, int, int]:
     return -due.owing.priority, due.owing.visible_at or 0, due.owing.seq
 
 
-def delivery(due: Due, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int) -> Delivery:
+def delivery(
+    due: Due, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int
+) -> Delivery:
     """A taken row as its holder sees it; ``attempts`` is what the claim added."""
     row = due.owing
     return Delivery(
@@ -111,7 +113,12 @@ def kept_queue(row: Row) -> Kept:
         max_attempts=row[2],
         lease=timedelta(microseconds=row[3]),
         delay=timedelta(microseconds=row[4]),
-        backoff=Backoff(first=timedelta(microseconds=row[5]), factor=row[6], cap=timedelta(microseconds=row[7]), jitter=row[8]),
+        backoff=Backoff(
+            first=timedelta(microseconds=row[5]),
+            factor=row[6],
+            cap=timedelta(microseconds=row[7]),
+            jitter=row[8],
+        ),
         delivery=Guarantee(row[9]),
         fifo=bool(row[10]),
         retention=_timedelta(row[11]),
@@ -150,7 +157,22 @@ def queue_columns(queue: Queue, dead_letter: int | None) -> dict[str, Any]:
 
 def record(row: Row, now: int, dialect: Dialect) -> Record:
     """A row of ``find_pending`` or ``find_finished``."""
-    seq, id, queue, state, body, binary, metadata, priority, group, key, created, scheduled, deadline, *rest = row
+    (
+        seq,
+        id,
+        queue,
+        state,
+        body,
+        binary,
+        metadata,
+        priority,
+        group,
+        key,
+        created,
+        scheduled,
+        deadline,
+        *rest,
+    ) = row
     time, held, attempts, receives, consumer, started, finished, reason, source = rest
     return Record(
         seq,
@@ -215,7 +237,7 @@ def load_message(text: str) -> Message:
 
 
 def same_message(message: Message, queue: int, row: Row) -> bool:
-    """Whether a stored (queue, body, binary, metadata) is this very message; a dropped body is taken on trust."""
+    """Whether a stored (queue, body, binary, metadata) is this message; a dropped body is taken on trust."""
     stored_queue, body, binary, metadata = row
     return (
         stored_queue == queue

@@ -46,7 +46,14 @@ class SQLSchedules:
         """All schedules, or those due."""
         rows = self._database.read(lambda cursor: cursor.all("schedules_list"))
         schedules = [
-            Schedule(name=name, queue=queue, spec=spec, message=load_message(message), next_at=moment(next_at), paused=bool(paused))
+            Schedule(
+                name=name,
+                queue=queue,
+                spec=spec,
+                message=load_message(message),
+                next_at=moment(next_at),
+                paused=bool(paused),
+            )
             for name, queue, spec, message, next_at, paused in rows
         ]
         chosen = [one for one in schedules if due is None or (not one.paused and one.next_at <= due)]

@@ -37,7 +37,9 @@ def _settle_one(cursor: Cursor, settlement: Settlement, now: int | None) -> Sett
     return Settled.REPEATED if Settled.REPEATED in answers else Settled.LOST
 
 
-def _settle_many(cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None) -> list[Settled]:
+def _settle_many(
+    cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None
+) -> list[Settled]:
     acks = [receipt for receipt, outcome in settlements if type(outcome) is Ack]
     done = cursor.dialect.ack(cursor, acks, now) if acks else set()
     if len(done) == len(settlements):
@@ -63,7 +65,10 @@ def _judge(cursor: Cursor, outcomes: dict[Receipt, Outcome], now: int | None) ->
 
 def hold(cursor: Cursor, receipts: Iterable[Receipt], now: int | None) -> dict[Receipt, tuple[Owing, Kept]]:
     """Lock the messages whose receipt still holds. In a fifo queue a receipt ends with its lease."""
-    rows = {row.seq: row for row in map(Owing._make, cursor.all("hold", seqs=sorted(receipt.seq for receipt in receipts)))}
+    rows = {
+        row.seq: row
+        for row in map(Owing._make, cursor.all("hold", seqs=sorted(receipt.seq for receipt in receipts)))
+    }
     queues = queues_by_id(cursor, {row.queue for row in rows.values()}, now)
     held = {}
     for receipt in receipts:
@@ -85,7 +90,13 @@ def _apply(cursor: Cursor, judged: Sequence[tuple[Owing, Outcome]], kept: Kept) 
     failed = [(row, outcome) for row, outcome in judged if isinstance(outcome, Retry | Bury)]
     fail(cursor, [(row, outcome.error, now) for row, outcome in failed if outcome.error is not None], kept)
     bury(cursor, [(row, outcome.reason) for row, outcome in failed if isinstance(outcome, Bury)], kept, now)
-    _postpone(cursor, [row.seq for row, outcome in judged if isinstance(outcome, Release)], kept, timedelta(0), refund=1)
+    _postpone(
+        cursor,
+        [row.seq for row, outcome in judged if isinstance(outcome, Release)],
+        kept,
+        timedelta(0),
+        refund=1,
+    )
     retries: dict[timedelta, list[int]] = defaultdict(list)
     for row, outcome in failed:
         if isinstance(outcome, Retry):
@@ -102,14 +113,18 @@ def _postpone(cursor: Cursor, seqs: list[int], kept: Kept, delay: timedelta, *, 
         cursor.pushed.add(kept.id)
 
 
-def _finished_before(cursor: Cursor, receipts: Sequence[Receipt], outcomes: dict[Receipt, Outcome]) -> Answers:
+def _finished_before(
+    cursor: Cursor, receipts: Sequence[Receipt], outcomes: dict[Receipt, Outcome]
+) -> Answers:
     """Lost, unless it is an ack and this very token had acked before."""
     acked = [receipt.seq for receipt in receipts if outcomes[receipt] == ACK]
     won = set(cursor.all("acked_by", seqs=acked)) if acked else set()
     return {receipt: Settled.REPEATED if tuple(receipt) in won else Settled.LOST for receipt in receipts}
 
 
-def extend(cursor: Cursor, receipts: Sequence[Receipt | Claim], lease: timedelta, now: int | None) -> list[datetime | None]:
+def extend(
+    cursor: Cursor, receipts: Sequence[Receipt | Claim], lease: timedelta, now: int | None
+) -> list[datetime | None]:
     """Renew leases, of single messages together and of whole claims one by one."""
     single = [receipt for receipt in receipts if isinstance(receipt, Receipt)]
     ends = renew(cursor, hold(cursor, single, now), lease) if single else {}

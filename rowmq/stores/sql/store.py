@@ -36,7 +36,7 @@ from rowmq.stores.sql.topics import SQLTopics
 class SQLStore:
     """A :class:`rowmq.core.store.Store` on any database that has a dialect."""
 
-    def __init__(self, dialect: Dialect, url: URL, *, migrate: bool = True) -> None:
+    def __init__(self, dialect: Dialect, url: URL, *, migrate: bool = True, check: bool = True) -> None:
         self.database = Database(dialect, url)
         self.migrator = Migrator(self.database)
         self.queues: Queues = SQLQueues(self.database)
@@ -48,7 +48,7 @@ class SQLStore:
         self._chooser = Chooser()
         if migrate:
             self.migrate()
-        else:
+        elif check:
             self.migrator.check()
 
     @cached_property
@@ -56,24 +56,32 @@ class SQLStore:
         """What an acknowledged write survives."""
         return self.database.read(self.database.dialect.durability)
 
-    def push(self, batches: Sequence[Batch], *, tx: object = None, now: datetime | None = None) -> list[Pushed | RowMQError]:
+    def push(
+        self, batches: Sequence[Batch], *, tx: object = None, now: datetime | None = None
+    ) -> list[Pushed | RowMQError]:
         """Store each batch whole or not at all."""
         given = self._stamp(now)
         return self.database.run(lambda cursor: Push(cursor, given).run(batches), tx=tx, repeatable=True)
 
-    def claim(self, queue: str, wants: Sequence[Want], *, now: datetime | None = None) -> list[list[Delivery]]:
+    def claim(
+        self, queue: str, wants: Sequence[Want], *, now: datetime | None = None
+    ) -> list[list[Delivery]]:
         """Lease messages to each want."""
         given = self._stamp(now)
         return self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))
 
-    def extend(self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None) -> list[datetime | None]:
+    def extend(
+        self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None
+    ) -> list[datetime | None]:
         """Renew leases."""
         if not timedelta(0) < lease <= timedelta(days=3650):
             raise InvalidSetting(f"a lease is longer than 0 and at most 3650 days, not {lease}")
         given = self._stamp(now)
         return self.database.run(lambda cursor: extend(cursor, receipts, lease, given)) if receipts else []
 
-    def settle(self, settlements: Sequence[Settlement], *, tx: object = None, now: datetime | None = None) -> list[Settled]:
+    def settle(
+        self, settlements: Sequence[Settlement], *, tx: object = None, now: datetime | None = None
+    ) -> list[Settled]:
         """Ack, retry, release or bury. Only acks can be run again blindly after a lost COMMIT."""
         given = self._stamp(now)
         acks = all(isinstance(outcome, Ack) for _, outcome in settlements)
@@ -81,7 +89,9 @@ class SQLStore:
             return []
         return self.database.run(lambda cursor: settle(cursor, settlements, given), tx=tx, repeatable=acks)
 
-    def adopt(self, name: str, *, lease: timedelta | None = None, now: datetime | None = None) -> Adopted | None:
+    def adopt(
+        self, name: str, *, lease: timedelta | None = None, now: datetime | None = None
+    ) -> Adopted | None:
         """Take over a named claim."""
         given = self._stamp(now)
         return self.database.run(lambda cursor: adopt(cursor, name, lease, given))
@@ -104,7 +114,9 @@ class SQLStore:
     def _stamp(self, now: datetime | None) -> int | None:
         return stamp(now, self.database.dialect)
 
-    def _claim(self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None) -> list[list[Delivery]]:
+    def _claim(
+        self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None
+    ) -> list[list[Delivery]]:
         kept = queue_named(cursor, name, now)
         if kept.queue.paused:
             return [[] for _ in wants]
@@ -117,5 +129,9 @@ class SQLStore:
                 continue
             results += claiming.plain(plain)
             plain = []
-            results.append(claim_named(cursor, claiming, kept, want) if want.name else claiming.choosy(want, secrets.token_bytes(16)))
+            results.append(
+                claim_named(cursor, claiming, kept, want)
+                if want.name
+                else claiming.choosy(want, secrets.token_bytes(16))
+            )
         return results + claiming.plain(plain)

@@ -12,10 +12,9 @@ from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.deleting import erase
 from rowmq.stores.sql.ending import bury, note_vanished
-from rowmq.stores.sql.lookup import clock, queues_by_id
+from rowmq.stores.sql.lookup import clock
 from rowmq.stores.sql.rows import Kept, Owing, kept_queue
 from rowmq.stores.sql.topics import discard_old_backlogs
-
 
 Step = Callable[..., int]
 """Something done to one queue, up to a number of rows; how many it was."""
@@ -35,7 +34,9 @@ class Sweep:
         rows = self._database.read(lambda cursor: cursor.all("queues_all", now=now))
         queues = [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
         buried = self._per_queue(queues, self._bury)
-        pruned = self._per_queue(queues, self._prune) + self._database.run(lambda cursor: self._prune_orphans(cursor, now))
+        pruned = self._per_queue(queues, self._prune) + self._database.run(
+            lambda cursor: self._prune_orphans(cursor, now)
+        )
         forgotten = self._database.run(lambda cursor: self._forget(cursor, now))
         self._database.run(lambda cursor: discard_old_backlogs(cursor, now))
         self._database.run(self._drop_empty_groups)
@@ -71,7 +72,12 @@ class Sweep:
         if before is None:
             return 0
         required = kept.queue.archive == Archive.REQUIRED
-        seqs = [row[0] for row in cursor.all("sweep_finished", queue=kept.id, before=before, archived=required, limit=room)]
+        seqs = [
+            row[0]
+            for row in cursor.all(
+                "sweep_finished", queue=kept.id, before=before, archived=required, limit=room
+            )
+        ]
         erase(cursor, kept.queue.name, "retention", seqs, kept.now)
         return len(seqs)
 

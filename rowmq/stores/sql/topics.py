@@ -84,7 +84,9 @@ class SQLTopics:
 
         return self._database.run(work)
 
-    def publish(self, topic: str, messages: Sequence[Message], *, tx: object = None, now: datetime | None = None) -> int:
+    def publish(
+        self, topic: str, messages: Sequence[Message], *, tx: object = None, now: datetime | None = None
+    ) -> int:
         """Push to every bound queue, or keep."""
         check_name(topic, "topic name")
         given = stamp(now, self._database.dialect)
@@ -155,7 +157,7 @@ def _hand_over(cursor: Cursor, topic: _Topic, queue: str) -> None:
 
 
 def _said(row: Row, cursor: Cursor) -> Message:
-    seq_, id, body, binary, metadata, priority, group, key, scheduled, deadline = row
+    _seq, id, body, binary, metadata, priority, group, key, scheduled, deadline = row
     return Message(
         id=cursor.dialect.id_out(id),
         body=body,

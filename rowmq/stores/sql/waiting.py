@@ -42,7 +42,7 @@ class Waiters:
         return True
 
     def wake_after(self, tx: object, queues: Collection[int]) -> None:
-        """Wake once the caller's transaction has committed, where it can be watched; pollers find it anyway."""
+        """Wake once the caller's transaction commits, where that can be watched; pollers find it anyway."""
         if not queues or not isinstance(tx, Session | Connection):
             return
         target: Any = tx

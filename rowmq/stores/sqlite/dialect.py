@@ -22,7 +22,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.stores.sql.cursor import Cursor
-from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
 from rowmq.stores.sql.queries import named
 
@@ -61,8 +61,17 @@ class SQLiteDialect(Dialect):
         self._memory = url.database in (None, "", ":memory:")
         if not self._memory and not Path(str(url.database)).absolute().parent.is_dir():
             raise InvalidURL(f"the folder of {url.database} does not exist")
-        pool = {"poolclass": StaticPool} if self._memory else {"poolclass": QueuePool, "pool_size": 8, "max_overflow": -1}
-        arguments = {"isolation_level": None, "check_same_thread": False, "timeout": 0, "cached_statements": 256}
+        pool = (
+            {"poolclass": StaticPool}
+            if self._memory
+            else {"poolclass": QueuePool, "pool_size": 8, "max_overflow": -1}
+        )
+        arguments = {
+            "isolation_level": None,
+            "check_same_thread": False,
+            "timeout": 0,
+            "cached_statements": 256,
+        }
         engine = create_engine(url.set(query={}, drivername="sqlite"), connect_args=arguments, **pool)
         event.listen(engine, "connect", lambda connection, _: _prepare(connection, SYNCHRONOUS[str(level)]))
         return engine
@@ -83,7 +92,9 @@ class SQLiteDialect(Dialect):
         elif isinstance(tx, Connection):
             connection = tx.connection.driver_connection
         if not isinstance(connection, sqlite3.Connection):
-            raise InvalidSetting(f"tx is a SQLAlchemy Session or Connection or a sqlite3.Connection, not {type(tx).__name__}")
+            raise InvalidSetting(
+                f"tx is a SQLAlchemy Session or Connection, or a sqlite3.Connection, not a {type(tx).__name__}"
+            )
         if connection.isolation_level is None and not connection.in_transaction:
             raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")
         connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
@@ -100,7 +111,13 @@ class SQLiteDialect(Dialect):
             return Trouble.CONFLICT
         if "no such table" in str(error):
             return Trouble.NO_TABLES
-        refusals = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOTADB)
+        refusals = (
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_FULL,
+            sqlite3.SQLITE_IOERR,
+            sqlite3.SQLITE_NOTADB,
+        )
         return Trouble.REFUSED if code in (*refusals, sqlite3.SQLITE_CORRUPT) else Trouble.OTHER
 
     def clock(self) -> int:
@@ -119,20 +136,30 @@ class SQLiteDialect(Dialect):
         first = (last[0] if last else 0) + 1
         seqs = list(range(first, first + len(rows)))
         cursor.many("insert_message", [(seq, *row[:11]) for seq, row in zip(seqs, rows, strict=True)])
-        cursor.many("insert_pending", [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in zip(seqs, rows, strict=True)])
+        cursor.many(
+            "insert_pending",
+            [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in zip(seqs, rows, strict=True)],
+        )
         return seqs
 
-    def pick(self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int) -> list[tuple[Any, ...]]:
+    def pick(
+        self,
+        cursor: Cursor,
+        queue: int,
+        floors: Sequence[int],  # noqa: ARG002 - nothing is left behind to skip
+        now: int,
+        limit: int,
+    ) -> list[tuple[Any, ...]]:
         """One range of the index for each priority, in one statement."""
         return cursor.all("pick", queue=queue, now=now, limit=limit)
 
     def condition(self, key: str) -> str:
         """Through json_each, because a JSON path cannot hold every key."""
-        return f"(SELECT value FROM json_each(m.metadata) WHERE key = :{key})"
+        return f"(SELECT value FROM json_each(m.metadata) WHERE key = :{key})"  # noqa: S608 - a parameter's name
 
     def in_list(self, name: str) -> str:
         """The values of a JSON array."""
-        return f"(SELECT value FROM json_each(:{name}))"
+        return f"(SELECT value FROM json_each(:{name}))"  # noqa: S608 - a parameter's name
 
     def durability(self, cursor: Cursor) -> Durability:
         """By the synchronous pragma, and whether there is a file at all."""
@@ -185,14 +212,14 @@ class SQLiteDialect(Dialect):
 def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
     """Set up a new connection. Two processes that switch to WAL at once get BUSY, whatever the timeout."""
     connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
-    for attempt in range(1000):
+    until = time.monotonic() + PATIENCE
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] not in ("wal", "memory"):
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
-            break
         except sqlite3.OperationalError:
-            if attempt == 999:
+            if time.monotonic() > until:
                 raise
-            time.sleep(0.005)
+            time.sleep(POLL)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -32000")

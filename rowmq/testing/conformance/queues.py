@@ -93,12 +93,6 @@ def test_settings_of_an_existing_queue_change_one_by_one(store: Store, settings:
         "dead_letter": "dead",
         "tags": {"a": "b"},
     }
-        "max_attempts": 3,
-        "max_age": span(5),
-        "max_length": 5,
-        "dead_letter": "dead",
-        "tags": {"a": "b"},
-    }
     put_queue(store, **base)
     expected = Queue(name="q", **{**base, **settings})
     assert put_queue(store, **settings) == expected

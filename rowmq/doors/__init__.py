@@ -1,0 +1,1 @@
+"""Doors translate, and nothing else."""

@@ -1,0 +1,15 @@
+DROP PROCEDURE IF EXISTS rowmq_publish;
+DROP TABLE IF EXISTS rowmq_ledger;
+DROP TABLE IF EXISTS rowmq_schedules;
+DROP TABLE IF EXISTS rowmq_consumers;
+DROP TABLE IF EXISTS rowmq_bindings;
+DROP TABLE IF EXISTS rowmq_topics;
+DROP TABLE IF EXISTS rowmq_claims;
+DROP TABLE IF EXISTS rowmq_dedup;
+DROP TABLE IF EXISTS rowmq_groups;
+DROP TABLE IF EXISTS rowmq_failures;
+DROP TABLE IF EXISTS rowmq_outcomes;
+DROP TABLE IF EXISTS rowmq_pending;
+DROP TABLE IF EXISTS rowmq_messages;
+DROP TABLE IF EXISTS rowmq_queues;
+DROP TABLE IF EXISTS rowmq_migrations;

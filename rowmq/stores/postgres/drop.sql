@@ -1,0 +1,16 @@
+DROP FUNCTION IF EXISTS rowmq_insert CASCADE;
+DROP FUNCTION IF EXISTS rowmq_publish(text, uuid, json, bytea, jsonb, timestamptz);
+DROP TABLE IF EXISTS rowmq_ledger CASCADE;
+DROP TABLE IF EXISTS rowmq_schedules CASCADE;
+DROP TABLE IF EXISTS rowmq_consumers CASCADE;
+DROP TABLE IF EXISTS rowmq_bindings CASCADE;
+DROP TABLE IF EXISTS rowmq_topics CASCADE;
+DROP TABLE IF EXISTS rowmq_claims CASCADE;
+DROP TABLE IF EXISTS rowmq_dedup CASCADE;
+DROP TABLE IF EXISTS rowmq_groups CASCADE;
+DROP TABLE IF EXISTS rowmq_failures CASCADE;
+DROP TABLE IF EXISTS rowmq_outcomes CASCADE;
+DROP TABLE IF EXISTS rowmq_pending CASCADE;
+DROP TABLE IF EXISTS rowmq_messages CASCADE;
+DROP TABLE IF EXISTS rowmq_queues CASCADE;
+DROP TABLE IF EXISTS rowmq_migrations CASCADE;
