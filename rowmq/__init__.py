@@ -1,1 +1,107 @@
-"""A message queue in the database you already have."""
+"""RowMQ: a message queue in the database you already have."""
+
+from rowmq.core.backoff import Backoff
+from rowmq.core.delivery import Adopted, Claim, Delivery, Membership, Receipt, Settlement, Want
+from rowmq.core.errors import (
+    DuplicateMessage,
+    InvalidInput,
+    InvalidMessage,
+    InvalidName,
+    InvalidSetting,
+    InvalidURL,
+    LeaseLost,
+    OutcomeUnknown,
+    QueueFull,
+    QueueInUse,
+    QueueNotFound,
+    Refused,
+    RowMQError,
+    SchemaOutdated,
+    StoreError,
+    StoreUnavailable,
+    TransactionConflict,
+    Unsupported,
+)
+from rowmq.core.history import (
+    Amendment,
+    ConsumerInfo,
+    Durability,
+    FailedAttempt,
+    LedgerEntry,
+    Page,
+    Record,
+    Schedule,
+    Stats,
+    Swept,
+)
+from rowmq.core.message import Batch, Message, Pushed
+from rowmq.core.outcome import Ack, Bury, Failure, Outcome, Reason, Release, Retry, Settled, State, decide
+from rowmq.core.queue import Archive, Guarantee, Queue
+from rowmq.core.store import Store
+from rowmq.core.where import Condition, Where, where
+from rowmq.stores import open_store
+from rowmq.stores.fresh import message, new_id
+from rowmq.stores.views import schema
+
+__all__ = [
+    "Ack",
+    "Adopted",
+    "Amendment",
+    "Archive",
+    "Backoff",
+    "Batch",
+    "Bury",
+    "Claim",
+    "Condition",
+    "ConsumerInfo",
+    "Delivery",
+    "DuplicateMessage",
+    "Durability",
+    "FailedAttempt",
+    "Failure",
+    "Guarantee",
+    "InvalidInput",
+    "InvalidMessage",
+    "InvalidName",
+    "InvalidSetting",
+    "InvalidURL",
+    "LeaseLost",
+    "LedgerEntry",
+    "Membership",
+    "Message",
+    "Outcome",
+    "OutcomeUnknown",
+    "Page",
+    "Pushed",
+    "Queue",
+    "QueueFull",
+    "QueueInUse",
+    "QueueNotFound",
+    "Reason",
+    "Receipt",
+    "Record",
+    "Refused",
+    "Release",
+    "Retry",
+    "RowMQError",
+    "Schedule",
+    "SchemaOutdated",
+    "Settled",
+    "Settlement",
+    "State",
+    "Stats",
+    "Store",
+    "StoreError",
+    "StoreUnavailable",
+    "Swept",
+    "TransactionConflict",
+    "Unsupported",
+    "Want",
+    "Where",
+    "decide",
+    "message",
+    "new_id",
+    "open_store",
+    "schema",
+    "where",
+]

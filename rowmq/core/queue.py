@@ -33,7 +33,7 @@ class Queue:
     """A queue's name and settings; every one can be changed while the queue is in use.
 
     ``max_attempts`` None is unlimited, ``retention`` None keeps finished messages for ever and 0 drops
-    the payload as soon as the message is finished, ``max_age`` None never expires, ``max_length`` None
+    the payload at the ack, ``max_age`` None never expires, ``max_length`` None
     never refuses.
     """
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.register_assert_rewrite("tests.stores.twins")
+
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
 from tests.stores.places import MemoryPlace, Place, ServerPlace, SQLitePlace, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rowmq.core.store import Store
 
@@ -51,7 +54,25 @@ def place(request: pytest.FixtureRequest) -> Place:
     return found
 
 
+@pytest.fixture(params=STORES[1:])
+def sql_place(request: pytest.FixtureRequest) -> Place:
+    found: Place = request.getfixturevalue(f"{request.param}_place")
+    return found
+
+
 @pytest.fixture
 def store(place: Place) -> Iterator[Store]:
     with opened(place) as store:
         yield store
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'queue.db'}"
+
+
+@pytest.fixture(params=("sqlite", "postgres", "mysql"))
+def sql_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database of each kind, without tables."""
+    found: str = request.getfixturevalue(f"{request.param}_url")
+    return found

@@ -129,7 +129,8 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            self.compare_all()
+            if self.twins.agreed:
+                self.compare_all()
         finally:
             self.twins.close()
 
@@ -326,7 +327,8 @@ class Machine(RuleBasedStateMachine):
     def amend(self, places: list[int], amendment: Amendment, to: str) -> None:
         known = list(self.twins.model.seqs) or [self.said[0][1].id]
         ids = [known[place % len(known)] for place in places]
-        self.twins.agree(lambda twin: twin.store.history.amend(ids, amendment, to=to, now=self.now))
+        target = to if amendment is Amendment.MOVE else None
+        self.twins.agree(lambda twin: twin.store.history.amend(ids, amendment, to=target, now=self.now))
 
     @precondition(lambda self: self.twins.model.seqs)
     @rule(places=st.lists(PLACES, min_size=1, max_size=3), prune=st.booleans())

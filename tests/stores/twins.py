@@ -79,6 +79,7 @@ class Twins:
 
     def __init__(self, place: Place) -> None:
         self.now = T0
+        self.agreed = True
         self.memory = MemoryStore()
         self.real, self.model = Twin(open_store(place.empty())), Twin(self.memory)
         self._highest = 0
@@ -93,6 +94,7 @@ class Twins:
         real = _answer(call, self.real)
         self._align()
         model = _answer(call, self.model)
+        self.agreed = real == model
         assert real == model
 
     def aligned(self) -> bool:

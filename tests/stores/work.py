@@ -89,7 +89,7 @@ class Buffers:
 
 
 class Reads:
-    """MariaDB's rows read. Asking for the counters moves them too, by an amount that is found by asking twice."""
+    """MariaDB's rows read. Asking moves the counters too, by an amount that is found by asking twice."""
 
     unit = "reads"
 

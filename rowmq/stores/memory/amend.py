@@ -54,6 +54,5 @@ def _placed(tables: Tables, seq: int) -> bool:
 
 
 def _dead(tables: Tables, seq: int) -> bool:
-    """Whether the message is dead but can live again, which it cannot without its body."""
     row = tables.finished.get(seq)
-    return row is not None and row.state == State.DEAD and not tables.messages[seq].dropped
+    return row is not None and row.state == State.DEAD

@@ -57,7 +57,7 @@ class Search:
         for seq in chosen:
             if self._need:
                 self._visit(self._tables.pending[seq])
-        return len(chosen) == need and self._buried > buried
+        return self._buried > buried
 
     def _candidates(self, need: int) -> list[int]:
         count = 1 if self._membership is None else self._membership.count

@@ -18,7 +18,7 @@ class MemoryHistory(Role):
     """The history of a memory store."""
 
     @atomic
-    def get(self, id: UUID, *, now: datetime | None = None) -> Record | None:  # noqa: A002 - the protocol's word
+    def get(self, id: UUID, *, now: datetime | None = None) -> Record | None:
         """The message with this id, or None."""
         seq = self.tables.seqs.get(id)
         return None if seq is None else record(self.tables, seq, self.tables.clock(now))
@@ -48,7 +48,7 @@ class MemoryHistory(Role):
         return Page(found, found[-1].seq if found and len(found) == limit else None)
 
     @atomic
-    def failures(self, id: UUID) -> list[FailedAttempt]:  # noqa: A002 - the protocol's word
+    def failures(self, id: UUID) -> list[FailedAttempt]:
         """The message's failed attempts, oldest first."""
         return list(self.tables.failures.get(self.tables.seqs.get(id, 0), ()))
 

@@ -138,7 +138,7 @@ class Tables:
             started_at=row.claimed_at,
             source=row.source,
         )
-        if self.queues[row.queue].retention == timedelta(0):
+        if state == State.DONE and self.queues[row.queue].retention == timedelta(0):
             self.messages[row.seq].drop_body()
 
     def bury(self, row: Pending, reason: Reason, now: int) -> None:

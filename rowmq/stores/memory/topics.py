@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from rowmq.core.clock import moment, span
-from rowmq.core.message import Batch, Message, derived_id
+from rowmq.core.message import DEDUP_WINDOW, Batch, Message, derived_id
 from rowmq.core.names import check_name
 from rowmq.core.store import BACKLOG, GRACE
 from rowmq.stores.memory.push import merge, perform, plan, store, stored_as
@@ -106,7 +106,7 @@ def _hand_over(tables: Tables, entry: Topic, queue: str, now: int) -> None:
 def _as_published(stored: Stored) -> Message:
     """The kept message, its delay counted from when it was published."""
     at = None if stored.scheduled_for is None else moment(stored.scheduled_for)
-    return replace(stored.message, at=at, delay=None)
+    return replace(stored.message, at=at, delay=None, window=DEDUP_WINDOW)
 
 
 def _copies(messages: Sequence[Message], queue: str) -> list[Message]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Sequence
+from itertools import starmap
 from typing import Any
 
 from rowmq.core.clock import span
@@ -9,7 +10,7 @@ from rowmq.core.delivery import CANDIDATES, Membership, Want, own_first
 from rowmq.core.where import Where, holds
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.dialect import Dialect
-from rowmq.stores.sql.rows import EMPTY, Due, Kept
+from rowmq.stores.sql.rows import EMPTY, Kept, Owing
 
 Position = tuple[int, int, int]
 """A priority, a time and a seq: how far a search has come."""
@@ -33,20 +34,18 @@ class Chooser:
         found = self._candidates(cursor, kept, want, need * count + len(skipped))
         return own_first([seq for seq in found if seq not in skipped], membership, need)
 
-    def lock(self, cursor: Cursor, kept: Kept, seqs: Sequence[int]) -> list[Due]:
+    def lock(self, cursor: Cursor, kept: Kept, seqs: Sequence[int]) -> list[Owing]:
         """Lock those of the chosen that are still due and that nobody else is taking, in the given order."""
         if not seqs:
             return []
-        rows = {row.owing.seq: row for row in map(Due.of, cursor.all("lock", seqs=list(seqs), now=kept.now))}
+        rows = {row.seq: row for row in starmap(Owing, cursor.all("lock", seqs=list(seqs), now=kept.now))}
         return [rows[seq] for seq in seqs if seq in rows]
 
-    def next_parked(self, cursor: Cursor, kept: Kept, group: int, want: Want, after: int) -> Due | None:
+    def next_parked(self, cursor: Cursor, kept: Kept, group: int, want: Want, after: int) -> Owing | None:
         """The next message parked in a group, if it is due and wanted."""
         row = cursor.one("next_parked", group=group, after=after)
-        due = None if row is None else Due.of(row)
-        return (
-            due if due is not None and due.owing.time <= kept.now and _wanted(due, want, kept.now) else None
-        )
+        due = None if row is None else Owing(*row)
+        return due if due is not None and due.time <= kept.now and _wanted(due, want, kept.now) else None
 
     def _candidates(self, cursor: Cursor, kept: Kept, want: Want, limit: int) -> list[int]:
         """Matching seqs in claim order. Only a search with conditions is bounded, and goes on next time."""
@@ -129,7 +128,7 @@ def metadata_conditions(dialect: Dialect, where: Where) -> tuple[str, dict[str, 
     return extra, parameters
 
 
-def _wanted(due: Due, want: Want, now: int) -> bool:
-    young = want.max_age is None or due.owing.created_at + span(want.max_age) > now
-    early = want.upto is None or due.owing.seq <= want.upto
+def _wanted(due: Owing, want: Want, now: int) -> bool:
+    young = want.max_age is None or due.created_at + span(want.max_age) > now
+    early = want.upto is None or due.seq <= want.upto
     return young and early and holds(want.where, json.loads(due.metadata) if due.metadata else EMPTY)

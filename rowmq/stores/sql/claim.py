@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
+from itertools import starmap
 
 from rowmq.core.clock import span
 from rowmq.core.delivery import Delivery, Want
@@ -12,7 +13,7 @@ from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.ending import bury, note_vanished
 from rowmq.stores.sql.floors import Floors
-from rowmq.stores.sql.rows import Due, Kept, Owing, delivery, order
+from rowmq.stores.sql.rows import Kept, Owing, delivery, order
 
 ROUNDS = 20
 """How often one claim looks again after burying; what is left is buried by the next one."""
@@ -49,33 +50,33 @@ class Claiming:
         for _ in range(ROUNDS):
             chosen = self._chooser.choose(self._cursor, self._kept, want, need, skipped)
             locked = self._chooser.lock(self._cursor, self._kept, chosen)
-            skipped |= set(chosen) - {row.owing.seq for row in locked}
+            skipped |= set(chosen) - {row.seq for row in locked}
             good, buried = self._sorted_out(locked, need)
             for head in good:
                 run = [head, *self._run_behind(head, want, min(want.per_group, need) - 1)] if need else []
                 runs.append((order(head), self.take(run, want, token)))
                 need -= len(run)
-            if not need or len(chosen) < need or not (buried or len(locked) < len(chosen)):
+            if not need or not (buried or len(locked) < len(chosen)):
                 break
         return [delivery for _, run in sorted(runs) for delivery in run]
 
-    def take(self, due: Sequence[Due], want: Want, token: bytes) -> list[Delivery]:
+    def take(self, due: Sequence[Owing], want: Want, token: bytes) -> list[Delivery]:
         """Lease rows to a want under its token."""
         if not due:
             return []
         now, lease = self._kept.now, span(want.lease or self._kept.queue.lease)
-        note_vanished(self._cursor, [row.owing for row in due], self._kept)
-        seqs = [row.owing.seq for row in due]
+        note_vanished(self._cursor, due, self._kept)
+        seqs = [row.seq for row in due]
         self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
         queue, dialect = self._kept.queue, self._cursor.dialect
+        ends = [now + lease if row.deadline is None else lease_end(now, lease, row.deadline) for row in due]
         return [
-            delivery(row, queue, token, lease_end(now, lease, row.owing.deadline), dialect, attempts=1)
-            for row in due
+            delivery(row, queue, token, end, dialect, attempts=1) for row, end in zip(due, ends, strict=True)
         ]
 
-    def _deliverable(self, limit: int) -> list[Due]:
+    def _deliverable(self, limit: int) -> list[Owing]:
         """The first rows to deliver. Each look that had to bury is followed by a wider one."""
-        good: list[Due] = []
+        good: list[Owing] = []
         look = limit
         for _ in range(ROUNDS):
             good, buried = self._sorted_out(self._picked(look), limit)
@@ -84,7 +85,7 @@ class Claiming:
             look = max(limit, min(4 * look, LARGEST_LOOK))
         return good
 
-    def _picked(self, limit: int) -> list[Due]:
+    def _picked(self, limit: int) -> list[Owing]:
         """Lock due rows, from the floors first and from the beginning when that is allowed."""
         kept, dialect = self._kept, self._cursor.dialect
         floors = self._floors.of(kept.id, kept.now) if dialect.floors else [0] * 10
@@ -93,39 +94,36 @@ class Claiming:
             started = time.monotonic()
             rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
             self._floors.looked_below(kept.id, started)
-        due = sorted(map(Due.of, rows), key=order)[:limit]
+        due = sorted(starmap(Owing, rows), key=order)[:limit]
         if dialect.floors:
-            self._floors.raise_to(kept.id, [(row.owing.priority, row.owing.visible_at or 0) for row in due])
+            self._floors.raise_to(kept.id, [(row.priority, row.visible_at or 0) for row in due])
         return due
 
-    def _sorted_out(self, rows: Sequence[Due], need: int) -> tuple[list[Due], bool]:
+    def _sorted_out(self, rows: Sequence[Owing], need: int) -> tuple[list[Owing], bool]:
         """The rows to deliver, up to ``need``; overdue ones before the last of them are buried."""
-        good: list[Due] = []
+        if not self._may_expire and not any(row.attempts for row in rows):  # nearly every claim
+            return list(rows[:need]), False
+        good: list[Owing] = []
         dead: list[tuple[Owing, Reason]] = []
         for row in rows:
             if len(good) >= need:
                 break
-            reason = self._overdue(row.owing)
+            reason = overdue(row.owed, self._kept.queue, self._kept.now)
             if reason is None:
                 good.append(row)
             else:
-                dead.append((row.owing, reason))
+                dead.append((row, reason))
         if dead:
             note_vanished(self._cursor, [row for row, _ in dead], self._kept)
             bury(self._cursor, dead, self._kept, self._kept.now)
         return good, bool(dead)
 
-    def _overdue(self, row: Owing) -> Reason | None:
-        if row.attempts == 0 and not self._may_expire:  # nearly every row of nearly every claim
-            return None
-        return overdue(row.owed, self._kept.queue, self._kept.now)
-
-    def _run_behind(self, head: Due, want: Want, room: int) -> list[Due]:
+    def _run_behind(self, head: Owing, want: Want, room: int) -> list[Owing]:
         """The messages parked behind a taken head that may come along, in order."""
-        run: list[Due] = []
-        while room > len(run) and head.owing.group_id is not None:
-            after = run[-1].owing.seq if run else 0
-            row = self._chooser.next_parked(self._cursor, self._kept, head.owing.group_id, want, after)
+        run: list[Owing] = []
+        while room > len(run) and head.group_id is not None:
+            after = run[-1].seq if run else 0
+            row = self._chooser.next_parked(self._cursor, self._kept, head.group_id, want, after)
             if row is None:
                 break
             good, _ = self._sorted_out([row], 1)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from rowmq.core.errors import RowMQError
 from rowmq.stores.sql.dialect import Dialect
 
 Row = tuple[Any, ...]
@@ -26,6 +27,7 @@ class Cursor:
         self.attempt = attempt
         self.joined = joined
         self._queries = queries
+        self._depth = 0
         self.pushed: set[int] = set()
         """Ids of queues to wake the waiters of once this is committed."""
 
@@ -62,15 +64,19 @@ class Cursor:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """What is done inside is undone if it raises, and the transaction goes on."""
-        self.raw.execute("SAVEPOINT rowmq")
+        """What is done inside is undone if it is refused, and the transaction goes on."""
+        self._depth += 1
+        name = f"rowmq_{self._depth}"  # MySQL forgets the outer of two that have one name
+        self.raw.execute(f"SAVEPOINT {name}")
         try:
             yield
-        except Exception:
-            self.raw.execute("ROLLBACK TO SAVEPOINT rowmq")
-            self.raw.execute("RELEASE SAVEPOINT rowmq")
+        except RowMQError:  # after a driver's error the transaction ends anyway, or has ended
+            self.raw.execute(f"ROLLBACK TO SAVEPOINT {name}")
+            self.raw.execute(f"RELEASE SAVEPOINT {name}")
             raise
-        self.raw.execute("RELEASE SAVEPOINT rowmq")
+        finally:
+            self._depth -= 1
+        self.raw.execute(f"RELEASE SAVEPOINT {name}")
 
     def _adapted(self, parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in parameters.items():

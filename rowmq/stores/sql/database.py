@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import event
-from sqlalchemy.engine import URL, Engine
-from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 
 from rowmq.core.errors import (
     OutcomeUnknown,
@@ -56,17 +56,24 @@ class Database:
         if tx is not None:
             return self._within(tx, work)
         started, broken, attempt = time.monotonic(), 0, 0
+        unknown: _Again | None = None
         while True:
             try:
                 return self._once(work, attempt, writes=writes)
+            except StoreUnavailable:
+                if unknown is not None:  # nothing was written now, but perhaps before
+                    raise unknown.final from unknown.__cause__
+                raise
             except _Again as again:
                 broken += again.broken
+                unknown = again if again.unknown else unknown
                 if (
                     (again.unknown and not repeatable)
                     or broken > RECONNECTS
                     or time.monotonic() - started > PATIENCE
                 ):
-                    raise again.final from again.__cause__
+                    final = unknown or again
+                    raise final.final from final.__cause__
             attempt += 1
             time.sleep(min(0.001 * 2 ** min(attempt, 5), 0.03) * random.random())  # noqa: S311 - spreads retries, no secret
 
@@ -92,8 +99,12 @@ class Database:
 
     def _within(self, tx: object, work: Callable[[Cursor], T]) -> T:
         connection = self.dialect.driver_connection(tx)
+        if isinstance(tx, Connection) and not tx.in_transaction():
+            tx.begin()  # as its own first statement would; without it the caller's commit() does nothing
         cursor = Cursor(connection.cursor(), self.queries, self.dialect, joined=True)
         try:
+            if not getattr(connection, "in_transaction", True):  # sqlite3 begins at the first write only,
+                self.dialect.begin(cursor.raw, writes=True)  # and a savepoint before that is a transaction
             result = work(cursor)
         except Conflict as error:
             raise TransactionConflict(
@@ -114,7 +125,7 @@ class Database:
     def _connection(self) -> Iterator[Any]:
         try:
             connection = self.engine.raw_connection()
-        except (SQLAlchemyError, OSError) as error:
+        except Exception as error:  # the pool does not wrap the driver's errors
             raise self._translated(_driver_error(error), committing=False) from error
         try:
             yield connection

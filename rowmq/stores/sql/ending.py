@@ -24,7 +24,7 @@ def finish(
         now=now,
     )
     cursor.run("unpend", seqs=seqs)
-    if kept.queue.retention == timedelta(0):
+    if reason is None and kept.queue.retention == timedelta(0):
         cursor.run("forget", seqs=seqs)
     advance(cursor, groups_of(rows), now)
 

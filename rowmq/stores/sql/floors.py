@@ -46,6 +46,6 @@ class Floors:
 
     def raise_to(self, queue: int, taken: Iterable[tuple[int, int]]) -> None:
         """Note the (priority, time) of rows that were taken, in claim order."""
+        highest = {(queue, priority): visible_at for priority, visible_at in taken}
         with self._lock:
-            for priority, visible_at in taken:
-                self._floors[queue, priority] = visible_at
+            self._floors.update(highest)

@@ -117,7 +117,7 @@ class SQLHistory:
         def work(cursor: Cursor) -> int:
             given = clock(cursor, stamp(now, dialect))
             target = queue_named(cursor, to, given) if to is not None else None
-            seqs = sorted(row[1] for row in cursor.all("messages_by_id", ids=keys)) if keys else []
+            seqs = _amendable(cursor, cursor.all("messages_by_id", ids=keys)) if keys else []
             return _AMEND[amendment](cursor, seqs, target, given) if seqs else 0
 
         return self._database.run(work)
@@ -220,16 +220,32 @@ def _redrive(
 
 
 def _return(cursor: Cursor, seqs: list[int], target: Kept) -> int:
+    """Let dead and waiting messages start again in a queue; where they wait already they keep their place."""
+    waiting = _unfinished(cursor, seqs)
+    here = [row.seq for row in waiting if row.queue == target.id]
+    if here:
+        cursor.run("reset", seqs=here, now=target.now)
+        cursor.run("unletter", seqs=here)
+        cursor.pushed.add(target.id)
     cursor.run("revive", seqs=seqs, queue=target.id, now=target.now)
     cursor.run("unfinish", seqs=seqs)
-    rows = [Owing._make(row) for row in cursor.all("hold", seqs=seqs)]
+    rows = [row for row in _unfinished(cursor, seqs) if row.seq not in here]
     if rows:
         move(cursor, rows, target, target.now)
-    return len(rows)
+    return len(rows) + len(here)
+
+
+def _amendable(cursor: Cursor, rows: Iterable[Row]) -> list[int]:
+    """The seqs of messages that are in a queue, not kept for a topic's first one."""
+    by_queue: dict[int, list[int]] = defaultdict(list)
+    for _, seq, queue, *_ in rows:
+        by_queue[queue].append(seq)
+    hidden = {kept.id for kept in queues_by_id(cursor, by_queue, 0).values() if kept.name.startswith(BACKLOG)}
+    return sorted(seq for queue, seqs in by_queue.items() if queue not in hidden for seq in seqs)
 
 
 def _unfinished(cursor: Cursor, seqs: list[int]) -> list[Owing]:
-    return [Owing._make(row) for row in cursor.all("hold", seqs=seqs)]
+    return [Owing(*row) for row in cursor.all("hold", seqs=seqs)]
 
 
 def _amend_retry(cursor: Cursor, seqs: list[int], _target: Kept | None, now: int) -> int:

@@ -67,6 +67,8 @@ class Migrator:
                 dialect.script(cursor.raw, migration.sql)
                 cursor.run("migrations_add", number=migration.number, name=migration.name)
                 names.append(migration.name)
+        if not done and upto is None:
+            dialect.set_up(cursor)
         return names
 
     def _done(self) -> set[int]:

@@ -4,19 +4,23 @@ import json
 import secrets
 from collections.abc import Sequence
 from datetime import timedelta
+from itertools import starmap
 
-from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Want
+from rowmq.core.clock import span
+from rowmq.core.delivery import Adopted, Claim, Delivery, Want
 from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.leasing import renew
 from rowmq.stores.sql.lookup import queues_by_id
-from rowmq.stores.sql.rows import Due, Kept, delivery, order
+from rowmq.stores.sql.rows import Kept, Owing, delivery
 
 
 def claim_named(cursor: Cursor, claiming: Claiming, kept: Kept, want: Want) -> list[Delivery]:
     """Claim under the want's name; a name that has claimed gets what is left of that."""
     row = cursor.one("claim_find", name=want.name)
     if row is not None:
-        return left_of(cursor, kept, row[1], json.loads(row[3]))
+        owner = kept if row[0] == kept.id else queues_by_id(cursor, [row[0]], kept.now)[row[0]]
+        return left_of(cursor, owner, row[1], json.loads(row[3]))
     token = secrets.token_bytes(16)
     deliveries = claiming.choosy(want, token)
     seqs = json.dumps([delivery.receipt.seq for delivery in deliveries])
@@ -25,10 +29,15 @@ def claim_named(cursor: Cursor, claiming: Claiming, kept: Kept, want: Want) -> l
 
 
 def left_of(cursor: Cursor, kept: Kept, token: bytes, seqs: Sequence[int]) -> list[Delivery]:
-    """The messages among these that still carry the token, in claim order, as they are."""
+    """The messages among these that still carry the token, in the order they were claimed, as they are."""
+    found = _carrying(cursor, token, seqs)
+    due = [found[seq] for seq in seqs if seq in found]
+    return [delivery(row, kept.queue, token, row.time, cursor.dialect, attempts=0) for row in due]
+
+
+def _carrying(cursor: Cursor, token: bytes, seqs: Sequence[int]) -> dict[int, Owing]:
     rows = cursor.all("held_by", seqs=list(seqs), token=token) if seqs else []
-    due = sorted(map(Due.of, rows), key=order)
-    return [delivery(row, kept.queue, token, row.owing.time, cursor.dialect, attempts=0) for row in due]
+    return {row.seq: row for row in starmap(Owing, rows)}
 
 
 def claimed_seqs(cursor: Cursor, claim: Claim) -> list[int] | None:
@@ -42,8 +51,6 @@ def claimed_seqs(cursor: Cursor, claim: Claim) -> list[int] | None:
 
 def adopt(cursor: Cursor, name: str, lease: timedelta | None, now: int | None) -> Adopted | None:
     """Give a named claim a new token, fencing its former holder, and renew what is left of it."""
-    from rowmq.stores.sql.settle import hold, renew  # noqa: PLC0415 - settle also knows named claims
-
     row = cursor.one("claim_lock", name=name)
     if row is None:
         return None
@@ -56,6 +63,6 @@ def adopt(cursor: Cursor, name: str, lease: timedelta | None, now: int | None) -
     if kept is None or not seqs:
         return Adopted(claim, runs + 1, [])
     cursor.run("readdress", seqs=seqs, old=old, token=token)
-    held = hold(cursor, [Receipt(seq, token) for seq in seqs], kept.now)
-    renew(cursor, held, lease or kept.queue.lease)
+    left = list(_carrying(cursor, token, seqs).values())
+    renew(cursor, left, span(lease or kept.queue.lease), kept.now)
     return Adopted(claim, runs + 1, left_of(cursor, kept, token, seqs))

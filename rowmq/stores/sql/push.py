@@ -68,7 +68,7 @@ class Push:
     def _checked(self, batch: Batch, kept: Kept) -> Pushed:
         messages, positions = collapse(batch.messages)
         first = _first_places(messages)
-        known = self._repeated(messages, kept) if self._careful or kept.queue.max_length is not None else {}
+        known = self._repeated(messages, kept) if self._must_look(messages, kept) else {}
         known |= self._deduplicated(messages, kept, known)
         fresh = [messages[place] for place in sorted(set(first)) if place not in known]
         stored = self._store(fresh, kept)
@@ -78,6 +78,10 @@ class Push:
             [answers[place][1] for place in positions],
             _seen(positions, first, known),
         )
+
+    def _must_look(self, messages: Sequence[Message], kept: Kept) -> bool:
+        """Whether a known id must be found before the rules that it would get past."""
+        return self._careful or kept.queue.max_length is not None or any(message.key for message in messages)
 
     def _store(self, fresh: Sequence[Message], kept: Kept) -> dict[UUID, int]:
         if not fresh:

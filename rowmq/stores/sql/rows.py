@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from rowmq.stores.sql.cursor import Row
 from rowmq.stores.sql.dialect import Dialect
 
 EMPTY: Mapping[str, str] = {}
+_shared_moment = lru_cache(maxsize=1024)(moment)
+"""The rows of one claim end together, and many of them were pushed together."""
 
 
 class Kept(NamedTuple):
@@ -33,7 +36,7 @@ class Kept(NamedTuple):
 
 
 class Owing(NamedTuple):
-    """A pending row with what the rules need of its message."""
+    """A pending row with what the rules need of its message, and where it is to be delivered, all of it."""
 
     seq: int
     queue: int
@@ -50,6 +53,10 @@ class Owing(NamedTuple):
     source: str | None
     created_at: int
     group_name: str | None
+    id: Any = None
+    body: bytes = b""
+    binary: bool = False
+    metadata: str | None = None
 
     @property
     def time(self) -> int:
@@ -62,46 +69,30 @@ class Owing(NamedTuple):
         return Owed(self.attempts, self.token is not None, self.deadline, self.created_at)
 
 
-class Due(NamedTuple):
-    """A locked row that may be delivered, with its message."""
-
-    owing: Owing
-    id: Any
-    body: bytes
-    binary: bool
-    metadata: str | None
-
-    @classmethod
-    def of(cls, row: Row) -> "Due":
-        """A row of ``pick``: an Owing and the message behind it."""
-        return cls(Owing._make(row[:15]), *row[15:19])
-
-
-def order(due: Due) -> tuple[int, int, int]:
+def order(row: Owing) -> tuple[int, int, int]:
     """The claim order."""
-    return -due.owing.priority, due.owing.visible_at or 0, due.owing.seq
+    return -row.priority, row.visible_at or 0, row.seq
 
 
 def delivery(
-    due: Due, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int
+    row: Owing, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int
 ) -> Delivery:
     """A taken row as its holder sees it; ``attempts`` is what the claim added."""
-    row = due.owing
     return Delivery(
         Receipt(row.seq, token),
         queue.name,
-        dialect.id_out(due.id),
-        due.body,
-        bool(due.binary),
-        json.loads(due.metadata) if due.metadata else EMPTY,
+        dialect.id_out(row.id),
+        row.body,
+        bool(row.binary),
+        json.loads(row.metadata) if row.metadata else EMPTY,
         row.attempts + attempts,
         queue.max_attempts,
         row.receives + attempts,
         row.priority,
         row.group_name,
-        moment(row.created_at),
+        _shared_moment(row.created_at),
         None if row.deadline is None else moment(row.deadline),
-        moment(until),
+        _shared_moment(until),
         row.source,
     )
 

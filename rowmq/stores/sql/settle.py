@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import starmap
 
 from rowmq.core.clock import moment, span
 from rowmq.core.delivery import Claim, Receipt, Settlement
-from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry, Settled, lease_end, settled_as
+from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry, Settled, settled_as
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.ending import bury, fail, finish
+from rowmq.stores.sql.leasing import renew
 from rowmq.stores.sql.lookup import clock, queues_by_id
 from rowmq.stores.sql.named import claimed_seqs
 from rowmq.stores.sql.rows import Kept, Owing
@@ -18,8 +20,8 @@ Answers = dict[Receipt, Settled]
 
 def settle(cursor: Cursor, settlements: Sequence[Settlement], now: int | None) -> list[Settled]:
     """Settle in order; acks of plain messages go together in one statement."""
-    seqs = [receipt.seq for receipt, _ in settlements if isinstance(receipt, Receipt)]
-    if len(set(seqs)) < len(settlements):  # one message twice, or a whole claim: order matters
+    seqs = {receipt.seq for receipt, _ in settlements if isinstance(receipt, Receipt)}
+    if len(seqs) < len(settlements):  # one message twice, or a whole claim: order matters
         return [_settle_one(cursor, settlement, now) for settlement in settlements]
     return _settle_many(cursor, settlements, now)  # type: ignore[arg-type]
 
@@ -67,7 +69,7 @@ def hold(cursor: Cursor, receipts: Iterable[Receipt], now: int | None) -> dict[R
     """Lock the messages whose receipt still holds. In a fifo queue a receipt ends with its lease."""
     rows = {
         row.seq: row
-        for row in map(Owing._make, cursor.all("hold", seqs=sorted(receipt.seq for receipt in receipts)))
+        for row in starmap(Owing, cursor.all("hold", seqs=sorted(receipt.seq for receipt in receipts)))
     }
     queues = queues_by_id(cursor, {row.queue for row in rows.values()}, now)
     held = {}
@@ -127,7 +129,7 @@ def extend(
 ) -> list[datetime | None]:
     """Renew leases, of single messages together and of whole claims one by one."""
     single = [receipt for receipt in receipts if isinstance(receipt, Receipt)]
-    ends = renew(cursor, hold(cursor, single, now), lease) if single else {}
+    ends = _renewed(cursor, hold(cursor, single, now), lease) if single else {}
     return [
         (moment(ends[receipt]) if receipt in ends else None)
         if isinstance(receipt, Receipt)
@@ -140,16 +142,12 @@ def _extend_claim(cursor: Cursor, claim: Claim, lease: timedelta, now: int | Non
     seqs = claimed_seqs(cursor, claim)
     if seqs is None:
         return None
-    renew(cursor, hold(cursor, [Receipt(seq, claim.token) for seq in seqs], now) if seqs else {}, lease)
+    _renewed(cursor, hold(cursor, [Receipt(seq, claim.token) for seq in seqs], now) if seqs else {}, lease)
     return moment(clock(cursor, now) + span(lease))
 
 
-def renew(cursor: Cursor, held: dict[Receipt, tuple[Owing, Kept]], lease: timedelta) -> dict[Receipt, int]:
-    """Set new lease ends, and tell them."""
-    ends = {receipt: lease_end(kept.now, span(lease), row.deadline) for receipt, (row, kept) in held.items()}
-    by_end: dict[int, list[int]] = defaultdict(list)
-    for receipt, end in ends.items():
-        by_end[end].append(receipt.seq)
-    for end, seqs in by_end.items():
-        cursor.run("renew", seqs=seqs, until=end)
-    return ends
+def _renewed(cursor: Cursor, held: dict[Receipt, tuple[Owing, Kept]], lease: timedelta) -> dict[Receipt, int]:
+    """Renew the leases of messages held, and tell their new ends."""
+    now = next(iter(held.values()))[1].now if held else 0
+    ends = renew(cursor, [row for row, _ in held.values()], span(lease), now)
+    return {receipt: ends[receipt.seq] for receipt in held}

@@ -46,10 +46,11 @@ class SQLStore:
         self.history: History = SQLHistory(self.database)
         self._floors = Floors()
         self._chooser = Chooser()
-        if migrate:
-            self.migrate()
-        elif check:
-            self.migrator.check()
+        try:
+            self._prepare(migrate=migrate, check=check)
+        except BaseException:
+            self.close()
+            raise
 
     @cached_property
     def durability(self) -> Durability:
@@ -84,7 +85,7 @@ class SQLStore:
     ) -> list[Settled]:
         """Ack, retry, release or bury. Only acks can be run again blindly after a lost COMMIT."""
         given = self._stamp(now)
-        acks = all(isinstance(outcome, Ack) for _, outcome in settlements)
+        acks = {type(outcome) for _, outcome in settlements} == {Ack}
         if not settlements:
             return []
         return self.database.run(lambda cursor: settle(cursor, settlements, given), tx=tx, repeatable=acks)
@@ -110,6 +111,14 @@ class SQLStore:
         """Give back every connection."""
         self.database.dialect.close()
         self.database.engine.dispose()
+
+    def _prepare(self, *, migrate: bool, check: bool) -> None:
+        if migrate:
+            self.migrate()
+        elif check:
+            self.migrator.check()
+        if migrate or check:
+            self.database.dialect.check(self.database)
 
     def _stamp(self, now: datetime | None) -> int | None:
         return stamp(now, self.database.dialect)

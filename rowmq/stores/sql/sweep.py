@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import starmap
 
 from rowmq.core.clock import span
 from rowmq.core.history import Swept
@@ -34,7 +35,10 @@ class Sweep:
         rows = self._database.read(lambda cursor: cursor.all("queues_all", now=now))
         queues = [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
         buried = self._per_queue(queues, self._bury)
-        pruned = self._per_queue(queues, self._prune) + self._database.run(
+        pruned = self._database.dialect.upkeep(self._database, now)
+        if pruned is None:
+            pruned = self._per_queue(queues, self._prune)
+        pruned += self._database.run(
             lambda cursor: self._prune_orphans(cursor, now)
         )
         forgotten = self._database.run(lambda cursor: self._forget(cursor, now))
@@ -61,7 +65,7 @@ class Sweep:
             oldest=-1 if queue.max_age is None else now - span(queue.max_age),
             limit=room,
         )
-        owing = map(Owing._make, rows)
+        owing = starmap(Owing, rows)
         dead = [(row, reason) for row in owing if (reason := overdue(row.owed, queue, now)) is not None]
         note_vanished(cursor, [row for row, _ in dead], kept)
         bury(cursor, dead, kept, now)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -51,14 +52,14 @@ class SQLTopics:
         def work(cursor: Cursor) -> bool:
             found = _locked(cursor, topic, given, alone=True)
             kept = queue_named(cursor, queue, found.now)
+            if not found.gracious:
+                _discard(cursor, found)
             bound = cursor.all("topic_queues", topic=found.id)
             if queue in {row[0] for row in bound}:
                 return False
             cursor.run("bind", topic=found.id, queue=kept.id)
             if found.gracious:
                 _hand_over(cursor, found, queue)
-            else:
-                _discard(cursor, found)
             if not bound:
                 cursor.run("topic_bound", topic=found.id, at=found.now)
             return True
@@ -73,12 +74,12 @@ class SQLTopics:
             if cursor.one("topic_find", name=topic) is None:
                 return False
             found = _locked(cursor, topic, given, alone=True)
+            if not found.gracious:
+                _discard(cursor, found)
             if not cursor.run("unbind", topic=found.id, queue=queue):
                 return False
-            last = not cursor.all("topic_queues", topic=found.id)
-            if last or not found.gracious:
+            if not cursor.all("topic_queues", topic=found.id):
                 _discard(cursor, found)
-            if last:
                 cursor.run("topic_bound", topic=found.id, at=None)
             return True
 
@@ -95,7 +96,8 @@ class SQLTopics:
             found = _locked(cursor, topic, given, alone=False)
             names = sorted(row[0] for row in cursor.all("topic_queues", topic=found.id))
             if names:
-                _push(cursor, [_copies(messages, name) for name in names], found.now)
+                with cursor.savepoint() if cursor.joined else nullcontext():
+                    _push(cursor, [_copies(messages, name) for name in names], found.now)
             else:
                 _keep(cursor, found, messages)
             return len(names)

@@ -2,11 +2,9 @@
 
 import threading
 import time
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
 
 from sqlalchemy import event
-from sqlalchemy.engine import Connection
 from sqlalchemy.orm import Session
 
 
@@ -16,6 +14,8 @@ class Waiters:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._pushes: dict[int, int] = {}
+        self.bell: Callable[[], object] | None = None
+        """Rung after each wake, for waiters that sleep on something else than this."""
 
     def seen(self, queues: Collection[int]) -> int:
         """How many pushes to these queues this process has heard of."""
@@ -30,6 +30,8 @@ class Waiters:
             for queue in queues:
                 self._pushes[queue] = self._pushes.get(queue, 0) + 1
             self._changed.notify_all()
+        if self.bell is not None:
+            self.bell()
 
     def wait(self, queues: Collection[int], seen: int, timeout: float) -> bool:
         """Sleep until these queues have had more pushes than were seen, or the timeout."""
@@ -43,12 +45,18 @@ class Waiters:
 
     def wake_after(self, tx: object, queues: Collection[int]) -> None:
         """Wake once the caller's transaction commits, where that can be watched; pollers find it anyway."""
-        if not queues or not isinstance(tx, Session | Connection):
+        if not queues or not isinstance(tx, Session):
             return
-        target: Any = tx
-        name = "after_commit" if isinstance(tx, Session) else "commit"
+        if self not in tx.info:
+            tx.info[self] = set()
+            event.listen(tx, "after_commit", self._committed)
+            event.listen(tx, "after_rollback", self._rolled_back)
+        tx.info[self].update(queues)
 
-        def committed(*_: object) -> None:
-            self.wake(queues)
+    def _committed(self, session: Session) -> None:
+        if not session.in_nested_transaction():  # a savepoint's release is called a commit too
+            self.wake(session.info[self])
+            session.info[self].clear()
 
-        event.listen(target, name, committed, once=True)
+    def _rolled_back(self, session: Session) -> None:
+        session.info[self].clear()

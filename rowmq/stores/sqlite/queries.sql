@@ -212,11 +212,11 @@ SET visible_at = CASE WHEN visible_at IS NULL THEN NULL ELSE :until END,
     parked_until = CASE WHEN visible_at IS NULL THEN :until ELSE NULL END
 WHERE seq IN (SELECT value FROM json_each(:seqs));
 
--- Groups, and queues that drop their payloads, need more than this: they are left to the slower way.
+-- Groups, fifo queues and queues that drop their payloads need more than this: they are left to the slower way.
 -- name: ack_hold
 SELECT seq, token FROM rowmq_pending
 WHERE seq IN (SELECT value FROM json_each(:seqs)) AND group_id IS NULL
-  AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0);
+  AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo);
 
 -- name: finish
 INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, token, consumer, started_at, source)
@@ -467,6 +467,9 @@ SET visible_at = CASE WHEN visible_at IS NULL THEN NULL ELSE :now END,
     parked_until = CASE WHEN visible_at IS NULL THEN :now ELSE NULL END,
     attempts = 0, token = NULL, consumer = NULL, claimed_at = NULL
 WHERE seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: unletter
+UPDATE rowmq_pending SET source = NULL, reason = NULL WHERE seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: bounds
 SELECT (SELECT MIN(seq) FROM rowmq_messages), (SELECT MAX(seq) FROM rowmq_messages);

@@ -71,6 +71,16 @@ def test_names_in_one_call_are_claims_of_their_own(store: Store) -> None:
     assert [payloads(each) for each in (first, second, third)] == [[0, 1], [2, 3], [0, 1]]
 
 
+def test_a_name_gets_what_it_claimed_whichever_queue_is_asked(store: Store) -> None:
+    put_queue(store, max_attempts=2)
+    put_queue(store, "other", max_attempts=9)
+    push(store, message("here"))
+    push(store, message("there"), queue="other")
+    first = claim(store, name="run")
+    assert claim(store, queue="other", name="run") == first
+    assert states(store, "other") == {"ready": 1}
+
+
 def test_deliveries_of_a_named_claim_may_be_settled_one_by_one(store: Store) -> None:
     put_queue(store)
     push(store, *messages(2))
@@ -195,6 +205,14 @@ def test_a_whole_claim_is_extended_at_once(store: Store) -> None:
     assert claim(store, 3, now=after(69)) == []
     assert [record(store, each.id, now=after(10)).visible_at for each in held[1:]] == [after(70)] * 2
     assert payloads(claim(store, 3, now=after(70))) == [1, 2]
+
+
+def test_extending_a_whole_claim_ends_no_lease_after_a_deadline(store: Store) -> None:
+    put_queue(store)
+    push(store, message(deadline=after(40)), message())
+    held = claim(store, 2, name="run")
+    assert extend(store, Claim("run", held[0].receipt.token), span(60), now=after(10)) == after(70)
+    assert [record(store, each.id, now=after(10)).visible_at for each in held] == [after(40), after(70)]
 
 
 def test_a_named_claim_is_forgotten_by_a_sweep_after_its_time(store: Store) -> None:

@@ -303,12 +303,14 @@ def test_killing_a_head_gives_way_to_the_next_of_its_group(store: Store) -> None
     assert payloads(claim(store, 10, now=after(1))) == [2]
 
 
-def test_killing_drops_the_payload_in_a_queue_with_retention_0(store: Store) -> None:
+def test_a_dead_message_keeps_its_payload_also_with_retention_0_and_can_be_retried(store: Store) -> None:
     put_queue(store, retention=span(0))
     said = message("x")
     push(store, said)
     amend(store, KILL, said.id)
-    assert record(store, said.id, now=after(1)).body is None
+    assert record(store, said.id, now=after(1)).payload == "x"
+    assert amend(store, RETRY, said.id) == 1
+    assert payloads(claim(store, now=after(2))) == ["x"]
 
 
 # Amend: move.

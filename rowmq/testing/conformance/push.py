@@ -315,6 +315,13 @@ def test_the_same_id_with_other_wishes_is_still_the_same_message(store: Store) -
     assert record(store, said.id).priority == 0
 
 
+def test_the_same_metadata_in_another_order_is_the_same_message(store: Store) -> None:
+    put_queue(store)
+    said = message(1, metadata={"a": "1", "b": "2"})
+    push(store, said)
+    assert push(store, replace(said, metadata={"b": "2", "a": "1"})).seen == frozenset({0})
+
+
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_an_id_that_belongs_to_a_different_message_is_refused(store: Store, change: dict[str, Any]) -> None:
     put_queue(store)
@@ -322,6 +329,14 @@ def test_an_id_that_belongs_to_a_different_message_is_refused(store: Store, chan
     push(store, said)
     assert isinstance(refusal(store, replace(said, **change)), DuplicateMessage)
     assert states(store) == {"ready": 1}
+
+
+def test_an_id_of_a_different_message_is_refused_although_its_dedup_key_was_seen(store: Store) -> None:
+    put_queue(store)
+    said = message(1, key="k")
+    push(store, said)
+    assert isinstance(refusal(store, replace(said, body=b"2")), DuplicateMessage)
+    assert isinstance(refusal(store, message(3), replace(said, body=b"2")), DuplicateMessage)
 
 
 def test_an_id_that_belongs_to_a_message_of_another_queue_is_refused(store: Store) -> None:

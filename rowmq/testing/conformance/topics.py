@@ -3,7 +3,7 @@
 import pytest
 
 from rowmq.core.errors import DuplicateMessage, QueueFull, QueueNotFound
-from rowmq.core.history import LedgerEntry
+from rowmq.core.history import Amendment, LedgerEntry
 from rowmq.core.message import Message, derived_id
 from rowmq.core.store import GRACE, Store
 from rowmq.testing.build import (
@@ -190,6 +190,13 @@ def test_a_backlog_past_its_grace_is_deleted_with_a_ledger_entry(store: Store) -
     assert entry == LedgerEntry(after(3), "t", "topic", 3, entry.first_seq, entry.last_seq)
 
 
+def test_binding_a_bound_queue_deletes_a_backlog_past_its_grace_too(store: Store) -> None:
+    publish(store, message())
+    put_bound(store, "a")
+    assert store.topics.bind("t", "a", now=after(3)) is False
+    assert [(entry.at, entry.action) for entry in store.history.ledger("t")] == [(after(3), "topic")]
+
+
 def test_a_sweep_deletes_a_backlog_past_its_grace(store: Store) -> None:
     publish(store, *messages(3))
     store.history.sweep(now=after(1_000))
@@ -264,6 +271,18 @@ def test_kept_messages_are_in_no_queue(store: Store) -> None:
     put_queue(store, "t")
     assert states(store, "t") == {}
     assert [queue.name for queue in store.queues.list()] == ["t"]
+
+
+@pytest.mark.parametrize("amendment", list(Amendment))
+def test_a_kept_message_cannot_be_looked_up_or_amended(store: Store, amendment: Amendment) -> None:
+    put_queue(store, "a")
+    said = message()
+    publish(store, said)
+    assert store.history.get(said.id, now=T0) is None
+    assert store.history.amend([said.id], amendment, to="a", now=T0) == 0
+    assert store.history.ledger() == []
+    store.topics.bind("t", "a", now=T0)
+    assert states(store, "a") == {"ready": 1}
 
 
 def test_publishing_nothing_tells_how_many_queues_are_bound(store: Store) -> None:

@@ -96,7 +96,7 @@ CREATE TABLE IF NOT EXISTS rowmq_groups (
     id    BIGINT          NOT NULL AUTO_INCREMENT PRIMARY KEY,
     queue BIGINT          NOT NULL,
     name  VARBINARY(1040) NOT NULL,
-    UNIQUE (queue, name)
+    UNIQUE INDEX rowmq_groups_name (queue, name)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS rowmq_dedup (

@@ -39,7 +39,7 @@ BEGIN
     END IF;
     IF kept.max_length IS NOT NULL THEN
         PERFORM FROM rowmq_queues q WHERE q.id = kept.id FOR UPDATE;
-        IF (SELECT count(*) FROM (SELECT FROM rowmq_pending p WHERE p.queue = kept.id LIMIT kept.max_length) AS some) >= kept.max_length THEN
+        IF (SELECT count(*) FROM (SELECT FROM rowmq_pending p WHERE p.queue = kept.id LIMIT kept.max_length) AS waiting) >= kept.max_length THEN
             RAISE EXCEPTION 'rowmq: the queue "%" holds at most % messages', queue_name, kept.max_length;
         END IF;
     END IF;

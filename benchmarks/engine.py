@@ -1,0 +1,231 @@
+"""How much of the database's speed is left to callers of a store.
+
+    python -m benchmarks.engine [--store sqlite] [--messages 100000] [--rounds 5] [--json]
+
+Messages of 200 bytes are pushed, claimed and settled in batches, each batch one call and one transaction,
+once through the Store and once through the bare driver with the very same statements and nothing built
+around them (see recording.py). The two alternate, each time on an empty database; figures are medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import time
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID
+
+from sqlalchemy import text
+
+from benchmarks.places import KINDS, Places, places
+from benchmarks.recording import Bare, Transaction, recording
+from rowmq.core.delivery import Settlement, Want
+from rowmq.core.message import Batch, Message
+from rowmq.core.outcome import ACK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rowmq.stores.sql.store import SQLStore
+
+PHASES = ("push", "claim", "settle")
+BODY = b'{"text":"' + b"x" * 189 + b'"}'
+SINGLES = 50
+"""How many times fewer messages there are in batches of one."""
+
+
+class Job(NamedTuple):
+    """What one run does: batches made beforehand."""
+
+    batches: Sequence[Batch]
+    want: Want
+
+    @property
+    def messages(self) -> int:
+        """How many messages pass through."""
+        return sum(len(batch.messages) for batch in self.batches)
+
+
+Times = dict[str, float]
+"""Seconds by phase."""
+
+
+def job(messages: int, size: int) -> Job:
+    """Make batches of messages whose ids increase with time, as UUIDv7 do."""
+    start = time.time_ns() // 1_000_000 << 80 | 7 << 76 | 2 << 62
+    made = [Message(id=UUID(int=start + number), body=BODY) for number in range(messages)]
+    return Job([Batch("q", made[at : at + size]) for at in range(0, messages, size)], Want(limit=size))
+
+
+def run_store(store: SQLStore, work: Job) -> Times:
+    """Pass the job through the Store's calls."""
+    clock = Clock()
+    for batch in work.batches:
+        with clock("push"):
+            store.push([batch])
+    for _ in work.batches:
+        with clock("claim"):
+            (found,) = store.claim("q", [work.want])
+        settlements = [Settlement(each.receipt, ACK) for each in found]
+        with clock("settle"):
+            store.settle(settlements)
+    return clock.times
+
+
+def run_bare(store: SQLStore, recorded: Sequence[Transaction]) -> Times:
+    """Pass the job through the driver."""
+    clock = Clock()
+    with closing(Bare(store)) as bare:
+        for phase, transaction in zip(phases(len(recorded) // len(PHASES)), recorded, strict=True):
+            with clock(phase):
+                bare.replay(transaction)
+    return clock.times
+
+
+def record(spots: Places, work: Job) -> list[Transaction]:
+    """What the Store sends for this job."""
+    with spots.store() as store, recording() as transactions:
+        prepare(store)
+        transactions.clear()
+        run_store(store, work)
+    if len(transactions) != len(work.batches) * len(PHASES):
+        raise RuntimeError(f"{len(transactions)} transactions for {len(work.batches)} batches")
+    return transactions
+
+
+def phases(batches: int) -> list[str]:
+    """The phase of each transaction, in order: all is pushed, then claimed and settled batch by batch."""
+    return ["push"] * batches + ["claim", "settle"] * batches
+
+
+class Clock:
+    """Adds up the seconds spent in each phase."""
+
+    def __init__(self) -> None:
+        self.times: Times = dict.fromkeys(PHASES, 0.0)
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        """Time what is done inside."""
+        started = time.perf_counter()
+        yield
+        self.times[phase] += time.perf_counter() - started
+
+
+def undisturbed(run: Callable[[SQLStore], Times], store: SQLStore) -> Times:
+    """Run with everything made beforehand out of the garbage collector's way."""
+    gc.collect()
+    gc.freeze()
+    try:
+        return run(store)
+    finally:
+        gc.unfreeze()
+
+
+def prepare(store: SQLStore) -> None:
+    """Make the queue, with leases longer than the run."""
+    store.queues.put("q", {"lease": timedelta(hours=6)})
+
+
+def check(store: SQLStore, work: Job) -> None:
+    """Make sure that a run did what it was timed for."""
+    with store.database.engine.connect() as connection:
+        finished = connection.execute(text("SELECT COUNT(*) FROM rowmq_outcomes")).scalar_one()
+    if finished != work.messages:
+        raise RuntimeError(f"{finished} of {work.messages} messages were finished")
+
+
+class Result(NamedTuple):
+    """Messages per second by phase, and all three together, through the Store and bare."""
+
+    store: str
+    batch: int
+    messages: int
+    rates: dict[str, dict[str, int]]
+    ratios: dict[str, float]
+
+
+def compare(spots: Places, messages: int, size: int, rounds: int) -> Result:
+    """Alternate the two ways, each going first every other time."""
+    work = job(messages, size)
+    recorded = record(spots, work)
+    ways: dict[str, Callable[[SQLStore], Times]] = {
+        "store": lambda store: run_store(store, work),
+        "bare": lambda store: run_bare(store, recorded),
+    }
+    times: dict[str, list[Times]] = {way: [] for way in ways}
+    for number in range(rounds):
+        for way in sorted(ways, reverse=number % 2 == 0):
+            with spots.store() as store:
+                prepare(store)
+                times[way].append(undisturbed(ways[way], store))
+                check(store, work)
+        said = ", ".join(f"{way} {sum(found[-1].values()):.2f} s" for way, found in times.items())
+        print(f"# {spots.kind}, batches of {size}, round {number + 1} of {rounds}: {said}", file=sys.stderr)
+    return summary(spots.kind, work, size, times)
+
+
+def summary(kind: str, work: Job, size: int, times: dict[str, list[Times]]) -> Result:
+    """Medians over the rounds. A ratio is the median of the rounds' own, each two neighbours in time."""
+    every = {way: [each | {"overall": sum(each.values())} for each in found] for way, found in times.items()}
+    columns = (*PHASES, "overall")
+    rates = {
+        way: {
+            phase: round(work.messages / statistics.median(each[phase] for each in found))
+            for phase in columns
+        }
+        for way, found in every.items()
+    }
+    pairs = list(zip(every["store"], every["bare"], strict=True))
+    ratios = {
+        phase: round(statistics.median(bare[phase] / store[phase] for store, bare in pairs), 3)
+        for phase in columns
+    }
+    return Result(kind, size, work.messages, rates, ratios)
+
+
+def show(results: Sequence[Result]) -> None:
+    """Print a table."""
+    print("| store | batch | messages | phase | Store, msgs/s | bare, msgs/s | ratio |")
+    print("|---|---:|---:|---|---:|---:|---:|")
+    for found in results:
+        for phase, ratio in found.ratios.items():
+            rates = f"{found.rates['store'][phase]:,} | {found.rates['bare'][phase]:,}"
+            print(f"| {found.store} | {found.batch} | {found.messages:,} | {phase} | {rates} | {ratio:.2f} |")
+
+
+def main() -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--store", choices=KINDS, action="append", help="which stores (all)")
+    parser.add_argument(
+        "--messages",
+        type=int,
+        default=100_000,
+        help=f"messages a run ({SINGLES} times fewer in batches of 1)",
+    )
+    parser.add_argument("--batch", type=int, action="append", help="sizes of batches (1000, 100 and 1)")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
+    results = []
+    for kind in options.store or KINDS:
+        with places(kind) as spots:
+            for size in options.batch or (1000, 100, 1):
+                messages = options.messages if size > 1 else options.messages // SINGLES
+                results.append(compare(spots, messages, size, options.rounds))
+    if options.json:
+        print(json.dumps([found._asdict() for found in results], indent=1))
+    else:
+        show(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""A PyMySQL cursor that writes parameters into statements itself.
+
+PyMySQL sends bytes as hexadecimal digits, twice their size, which takes the largest payload past the
+server's default limit for a statement; and it gives VARBINARY back as bytes, where all of ours hold text.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pymysql.constants import FIELD_TYPE, SERVER_STATUS
+from pymysql.cursors import Cursor
+from pymysql.err import DataError
+
+LARGEST_STATEMENT = 8 * 2**20
+"""Bytes after which an INSERT of many rows is cut, though one row may be larger."""
+_ROOM = 1024
+_VALUES = re.compile(r"(.*\bVALUES\s*)(\(.*?\))([^()]*)", re.DOTALL)
+_LONG_LIST = 1000
+_KEEP_LIST = b"/*M!100600 SET STATEMENT in_predicate_conversion_threshold = 0 FOR */ "
+"""MariaDB would make a subquery of a list this long, and may then read, and lock, the whole table."""
+
+Parameters = Mapping[str, Any] | Sequence[Any]
+
+
+class RowCursor(Cursor):
+    """Runs statements with named or numbered parameters; lists in parentheses, text from VARBINARY."""
+
+    lock = ""
+    """What stands for ``/*current*/``."""
+    inserted: list[tuple[int, int]]
+    """The first number given to a row, and how many rows, of each statement of the last executemany."""
+
+    def execute(self, query: str | bytes | bytearray, args: Any = None) -> int:
+        """Run one statement."""
+        statement = self._written(query, args) if isinstance(query, str) else bytes(query)
+        largest = self.connection.max_allowed_packet
+        if len(statement) > largest - _ROOM:
+            raise DataError(
+                1153, f"{len(statement)} bytes do not fit the server's max_allowed_packet, {largest}"
+            )
+        count: int = super().execute(statement)  # type: ignore[call-overload]
+        return count
+
+    def executemany(self, query: str, args: Any) -> int:
+        """Run a statement for each row of parameters, as few statements where it inserts VALUES."""
+        parts = _VALUES.fullmatch(query)
+        if parts is None:
+            self.rowcount = sum(self.execute(query, row) for row in args)
+            return self.rowcount
+        total, self.inserted = 0, []
+        for statement, count in self._inserts(parts, args):
+            total += self.execute(statement)
+            self.inserted.append((self.lastrowid, count))
+        self.rowcount = total
+        return total
+
+    def _inserts(self, parts: re.Match[str], rows: Sequence[Parameters]) -> Iterator[tuple[bytes, int]]:
+        """The statements that insert these rows, in order, and how many rows each of them inserts."""
+        before, after = (part.encode() for part in (parts[1], parts[3]))
+        limit = min(LARGEST_STATEMENT, self.connection.max_allowed_packet - _ROOM)
+        values: list[bytes] = []
+        size = 0
+        for row in rows:
+            written = self._written(parts[2], row)
+            if values and size + len(written) > limit:
+                yield before + b",".join(values) + after, len(values)
+                values, size = [], 0
+            values.append(written)
+            size += len(written) + 1
+        if values:
+            yield before + b",".join(values) + after, len(values)
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row."""
+        row: tuple[Any, ...] | None = super().fetchone()
+        return None if row is None else self._with_text([row])[0]
+
+    def fetchall(self) -> list[tuple[Any, ...]]:  # type: ignore[override]
+        """Every row that is left."""
+        return self._with_text(super().fetchall())
+
+    def _with_text(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        columns: Any = self.description or ()
+        places = [place for place, column in enumerate(columns) if column[1] == FIELD_TYPE.VAR_STRING]
+        return [_decoded(row, places) for row in rows] if places else list(rows)
+
+    def _written(self, query: str, args: Parameters | None) -> bytes:
+        """The statement as it is sent. Bytes travel as Latin-1 until then, one character for each."""
+        if args is None:
+            return query.encode()
+        values = args.values() if isinstance(args, Mapping) else args
+        long = any(type(value) is tuple and len(value) >= _LONG_LIST for value in values)
+        connection: Any = self.connection
+        slashes = not connection.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES
+        text = query.replace("/*current*/", self.lock).encode().decode("latin-1")
+        if isinstance(args, Mapping):
+            written = text % {name: literal(value, slashes=slashes) for name, value in args.items()}
+        else:
+            written = text % tuple(literal(value, slashes=slashes) for value in args)
+        statement = written.encode("latin-1")
+        return _KEEP_LIST + statement if long else statement
+
+
+class JoinedCursor(RowCursor):
+    """A cursor in a caller's transaction, whose isolation level is the caller's."""
+
+    lock = "LOCK IN SHARE MODE"
+
+
+def literal(value: Any, *, slashes: bool) -> str:
+    """A value as it stands in a statement, its UTF-8 bytes as Latin-1; ``slashes`` if a backslash escapes."""
+    kind = type(value)
+    if value is None:
+        return "NULL"
+    if kind is int:
+        return str(value)
+    if kind is bytes:
+        return _binary(value, slashes=slashes)
+    if kind is bool:
+        return "1" if value else "0"
+    if kind is float:
+        return repr(value)
+    if kind is tuple:
+        if value and type(value[0]) is int:
+            return "(" + ",".join(map(str, value)) + ")"
+        return "(" + (",".join([literal(item, slashes=slashes) for item in value]) or "NULL") + ")"
+    if isinstance(value, str):
+        return "'" + _escaped(value.encode().decode("latin-1"), slashes=slashes) + "'"
+    raise DataError(f"a {kind.__name__} cannot be a parameter")
+
+
+def _escaped(text: str, *, slashes: bool) -> str:
+    doubled = text.replace("'", "''")
+    return doubled.replace("\\", "\\\\") if slashes else doubled
+
+
+def _binary(value: bytes, *, slashes: bool) -> str:
+    """Bytes as they are; as base64 if so many had to be escaped that this is shorter."""
+    escapes = value.count(b"'") + value.count(b"\\")
+    if escapes * 3 > len(value):
+        return f"FROM_BASE64('{b64encode(value).decode()}')"
+    return "_binary'" + _escaped(value.decode("latin-1"), slashes=slashes) + "'"
+
+
+def _decoded(row: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
+    if all(row[place] is None for place in places):
+        return row
+    values = list(row)
+    for place in places:
+        if type(values[place]) is bytes:
+            values[place] = values[place].decode()
+    return tuple(values)

@@ -1,0 +1,242 @@
+"""PostgreSQL's ways.
+
+Many processes at once: rows are locked where they are found, and what others have locked is skipped. The
+clock is the server's. A push notifies the processes that wait.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import create_engine, event
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import QueuePool
+
+from rowmq.core.errors import InvalidSetting, InvalidURL
+from rowmq.core.history import Durability
+from rowmq.stores.postgres.connecting import Joined, options, set_up
+from rowmq.stores.postgres.listening import DEBOUNCE, Listener
+from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
+from rowmq.stores.sql.floors import PRIORITIES
+from rowmq.stores.sql.queries import pyformat
+
+_TROUBLES = {
+    "40001": Trouble.CONFLICT,  # serialization failure
+    "40P01": Trouble.CONFLICT,  # deadlock
+    "55P03": Trouble.CONFLICT,  # lock timeout
+    "23505": Trouble.COLLISION,
+    "25P03": Trouble.GONE,  # idle in a transaction for too long
+    "57P01": Trouble.GONE,  # the server shuts down, or somebody ended the session
+    "57P02": Trouble.GONE,  # another session crashed
+    "57P05": Trouble.GONE,  # idle for too long
+    "57P03": Trouble.REFUSED,  # the server is starting up
+    "25006": Trouble.REFUSED,  # read-only
+    "3D000": Trouble.REFUSED,  # no such database
+    "3F000": Trouble.REFUSED,  # no such schema
+    "42501": Trouble.REFUSED,  # no permission
+    "42P01": Trouble.NO_TABLES,
+    "42703": Trouble.NO_TABLES,
+}
+_CLASSES = {
+    "08": Trouble.GONE,
+    "28": Trouble.REFUSED,  # authorization
+    "53": Trouble.REFUSED,  # disk full, out of memory, too many connections
+    "58": Trouble.REFUSED,  # the disk itself
+}
+
+
+class PostgresDialect(Dialect):
+    """PostgreSQL through psycopg 3."""
+
+    package = "rowmq.stores.postgres"
+    style = staticmethod(pyformat)
+    floors = True
+
+    def __init__(self) -> None:
+        self._listener = Listener()
+        self._notified: dict[int, float] = {}
+        self._lax = False
+        self._partitions = False
+
+    def engine(self, url: URL) -> Engine:
+        """A pool that, once one connection has turned out to be broken, trusts none that is older."""
+        rest, ours = options(url)
+        pooled_elsewhere = ours["prepare"] == "off"
+        self._partitions = ours["partitions"] == "day"
+        self._listener.deaf = pooled_elsewhere
+        self._lax = pooled_elsewhere and ours["durability"] == "off"
+        arguments = {"prepare_threshold": None} if pooled_elsewhere else {}
+        engine = create_engine(
+            rest,
+            poolclass=QueuePool,
+            pool_size=10,
+            max_overflow=1000,
+            connect_args=arguments,
+            use_native_hstore=False,
+        )
+        event.listen(engine, "connect", lambda connection, _: set_up(connection))
+        _renew_all_after_one_broke(engine)
+        return engine
+
+    def begin(self, cursor: Any, *, writes: bool) -> None:
+        """Nothing: psycopg begins by itself. Behind another pool, a setting lasts for one transaction."""
+        if self._lax and writes:
+            cursor.execute("SET LOCAL synchronous_commit = off")
+
+    def driver_connection(self, tx: object) -> Any:
+        """The psycopg connection of the caller's transaction."""
+        connection: Any = tx
+        if isinstance(tx, Session):
+            connection = tx.connection().connection.driver_connection
+        elif isinstance(tx, Connection):
+            connection = tx.connection.driver_connection
+        if not isinstance(connection, psycopg.Connection):
+            raise InvalidSetting(
+                f"tx is a SQLAlchemy Session or Connection or a psycopg.Connection, not {type(tx).__name__}"
+            )
+        if connection.closed:
+            raise InvalidSetting("tx is closed")
+        if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
+            raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")
+        return Joined(connection)
+
+    def trouble(self, error: BaseException) -> Trouble:
+        """By SQLSTATE; without one the connection broke, or was never made."""
+        if not isinstance(error, psycopg.Error):
+            return Trouble.OTHER
+        code = error.sqlstate
+        if code is not None:
+            return _TROUBLES.get(code) or _CLASSES.get(code[:2]) or Trouble.OTHER
+        if not isinstance(error, psycopg.OperationalError):
+            return Trouble.OTHER
+        never_made = error.pgconn is not None or isinstance(error, psycopg.errors.ConnectionTimeout)
+        return Trouble.REFUSED if never_made else Trouble.GONE
+
+    def id_in(self, id: UUID) -> UUID:
+        """As it is."""
+        return id
+
+    def id_out(self, value: Any) -> UUID:
+        """As it is."""
+        result: UUID = value
+        return result
+
+    def many(self, values: Sequence[Any]) -> list[Any]:
+        """An array."""
+        return list(values)
+
+    def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
+        """One statement with an array for each column; NULL for a column that has no values."""
+        columns = {
+            name: None if values.count(None) == len(values) else list(values)
+            for name, values in zip(Fresh._fields, zip(*rows, strict=True), strict=True)
+        }
+        again = cursor.joined or cursor.attempt > 0
+        tell = [queue for queue in {row.queue for row in rows} if again or self._may_notify(queue)]
+        return [row[0] for row in cursor.all("insert", tell=tell or None, **columns)]
+
+    def pick(
+        self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """One range of the index for each priority, in one statement."""
+        return cursor.all(
+            "pick", queue=queue, priorities=list(PRIORITIES), floors=list(floors), now=now, limit=limit
+        )
+
+    def ack(self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
+        """Move rows from what is owed to what became of it, in one statement."""
+        seqs, tokens = zip(*sorted(pairs), strict=True)
+        return {row[0] for row in cursor.all("ack", seqs=list(seqs), tokens=list(tokens), now=now)}
+
+    def condition(self, key: str) -> str:
+        """By jsonb's own operator."""
+        return f"(CAST(m.metadata AS jsonb) ->> CAST(:{key} AS text))"
+
+    def in_list(self, name: str) -> str:
+        """The values of an array."""
+        return f"(SELECT unnest(CAST(:{name} AS text[])))"
+
+    def durability(self, cursor: Cursor) -> Durability:
+        """By the settings of the server and of this session."""
+        fsync, synchronous_commit, full_page_writes = cursor.one("durability") or ("off", "off", "off")
+        if synchronous_commit == "off" or self._lax:
+            return Durability(
+                "C", "synchronous_commit=off: the last commits can be lost when the server crashes"
+            )
+        if fsync == "off":
+            return Durability("B", "fsync=off: commits, or the database, can be lost with the power")
+        if full_page_writes == "off":
+            return Durability("B", "full_page_writes=off: the database can be damaged when the power fails")
+        return Durability(
+            "A", f"fsync=on and synchronous_commit={synchronous_commit}: every commit is on the disk"
+        )
+
+    def script(self, cursor: Any, sql: str) -> None:
+        """All statements at once."""
+        cursor.execute(sql, binary=False)
+
+    def lock_migrations(self, cursor: Any) -> None:
+        """A lock of the schema's own, until the transaction ends."""
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('rowmq migrations of ' || current_schema()))")
+
+    def set_up(self, cursor: Cursor) -> None:
+        """Make the empty tables partitioned, if the URL says so."""
+        if self._partitions:
+            set_up_partitions(cursor, self.package)
+
+    def check(self, database: Database) -> None:
+        """Tables that were made without partitions have none."""
+        if self._partitions and not database.read(is_partitioned):
+            raise InvalidURL("partitions=day is for new tables, and these were made without; take it off the URL")
+
+    def upkeep(self, database: Database, now: int) -> int | None:
+        """Where the tables are partitioned, make the next days and drop those that nobody needs."""
+        if not database.read(is_partitioned):
+            return None
+        database.run(lambda cursor: make_days(cursor, now))
+        return drop_days(database, now)
+
+    def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
+        """Wait for this process's pushes directly, and listen for others'."""
+        return self._listener.wait(database.engine, database.waiters, queues, until)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listener.close()
+
+    def _may_notify(self, queue: int) -> bool:
+        now = time.monotonic()
+        if now - self._notified.get(queue, 0.0) < DEBOUNCE:
+            return False
+        self._notified[queue] = now
+        return True
+
+
+def _renew_all_after_one_broke(engine: Engine) -> None:
+    """Open anew what was opened before a connection broke: after a restart of the server all are broken."""
+    broke = 0.0
+
+    @event.listens_for(engine, "connect")
+    def opened(_connection: Any, record: Any) -> None:
+        record.info["opened"] = time.monotonic()
+
+    @event.listens_for(engine, "invalidate")
+    def broken(_connection: Any, record: Any, _error: Any) -> None:
+        nonlocal broke
+        if record.info.get("opened", 0.0) >= broke:
+            broke = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(_connection: Any, record: Any, _proxy: Any) -> None:
+        if record.info["opened"] < broke:
+            raise DisconnectionError(
+                "another connection of this pool has been broken since this one was opened"
+            )

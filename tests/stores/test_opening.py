@@ -1,0 +1,59 @@
+"""Opening stores: what is wrong with a URL is said in a sentence."""
+
+from pathlib import Path
+
+import pytest
+
+import rowmq
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("", "not a store URL"),
+        ("jobs.db", "not a store URL"),
+        ("oracle://host/db", "no store is called 'oracle'"),
+        ("sqlite:///nowhere/at/all.db", "does not exist"),
+        ("sqlite:///x.db?durability=maybe", "durability is one of"),
+        ("sqlite:///x.db?colour=red", "no option colour"),
+        ("postgresql://host:nonsense/db", "not a store URL"),
+        (None, "a store URL is a string"),
+    ],
+)
+def test_a_wrong_url_is_an_invalid_url(url: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(rowmq.InvalidURL, match=sentence):
+        rowmq.open_store(url)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_a_server_that_is_down_is_unavailable_and_the_password_is_not_told(kind: str) -> None:
+    with pytest.raises(rowmq.StoreUnavailable) as caught:
+        rowmq.open_store(f"{kind}://user:sesame@127.0.0.1:1/db")
+    assert "sesame" not in str(caught.value)
+
+
+def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "q.db").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(rowmq.StoreUnavailable, match="not a database"):
+        rowmq.open_store(f"sqlite:///{tmp_path}/q.db")
+
+
+def test_without_migrating_a_store_without_tables_is_outdated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/q.db"
+    with pytest.raises(rowmq.SchemaOutdated, match="rowmq migrate"):
+        rowmq.open_store(url, migrate=False)
+    rowmq.open_store(url).close()
+    rowmq.open_store(url, migrate=False).close()
+
+
+def test_sqlite_is_durable_unless_the_url_says_otherwise(tmp_path: Path) -> None:
+    grades = {}
+    for level in ("full", "normal", "off"):
+        store = rowmq.open_store(f"sqlite:///{tmp_path}/q.db?durability={level}")
+        grades[level] = store.durability.grade
+        store.close()
+    store = rowmq.open_store(f"sqlite:///{tmp_path}/q.db")
+    assert (grades, store.durability.grade) == ({"full": "A", "normal": "B", "off": "B"}, "A")
+    store.close()
