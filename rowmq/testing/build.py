@@ -122,7 +122,7 @@ def schedule(name: str = "hourly", *, queue: str = "q", **options: Any) -> Sched
     )
 
 
-def record(store: Store, id: UUID, *, now: datetime = T0) -> Record:  # noqa: A002 the store's own word
+def record(store: Store, id: UUID, *, now: datetime = T0) -> Record:
     """Look up a message that must be there."""
     found = store.history.get(id, now=now)
     assert found is not None, f"{id} is not stored"

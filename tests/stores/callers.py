@@ -73,7 +73,7 @@ def connected(url: str, *, autocommit: bool = False) -> Any:
     """Connect with the driver itself."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
-        return sqlite3.connect(parts.path[1:], isolation_level=None if autocommit else "", timeout=0)
+        return sqlite3.connect(parts.path[1:], isolation_level=None if autocommit else "DEFERRED", timeout=0)
     if parts.scheme == "postgresql":
         return psycopg.connect(url, autocommit=autocommit, connect_timeout=10)
     return pymysql.connect(

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.register_assert_rewrite("tests.stores.twins")
-
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
 from tests.stores.places import MemoryPlace, Place, ServerPlace, SQLitePlace, opened
 

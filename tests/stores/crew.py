@@ -230,7 +230,7 @@ def daemon(url: str, count: str) -> None:
     if child == 0:
         os.close(writing)
         os.read(reading, 1)
-        _leave(lambda: [_pushed(store) for _ in range(int(count))])
+        _leave(lambda: _stock(store, int(count)))
     store.close()
     os.close(reading)
     say("closed")
@@ -268,14 +268,19 @@ def _bustle(store: Store, count: int) -> None:
         assert set(answers) <= {Settled.SETTLED}, answers
 
 
+def _stock(store: Store, count: int) -> None:
+    """Push."""
+    for _ in range(count):
+        _pushed(store)
+
+
 def _pushed(store: Store) -> None:
     (answer,) = store.push([Batch("q", [message(os.getpid())])])
     assert isinstance(answer, Pushed), answer
 
 
 TASKS = {
-    task.__name__: task
-    for task in (drain, labour, hold, produce, settle_in, fork, fork_amid_threads, daemon)
+    task.__name__: task for task in (drain, labour, hold, produce, settle_in, fork, fork_amid_threads, daemon)
 }
 
 if __name__ == "__main__":

@@ -20,10 +20,13 @@ DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 
 
 class Place(Protocol):
-    """Somewhere that a store can be opened, empty each time."""
+    """Somewhere that has a store, empty each time it is asked for."""
 
-    def empty(self) -> str:
-        """Make the place empty and return its URL."""
+    def open(self) -> Store:
+        """Return a store that holds nothing."""
+
+    def close(self, store: Store) -> None:
+        """Take back a store that was opened here."""
 
     def leave(self) -> None:
         """Give back what the place itself holds."""
@@ -32,8 +35,11 @@ class Place(Protocol):
 class MemoryPlace:
     """A store in memory is new whenever it is opened."""
 
-    def empty(self) -> str:
-        return "memory://"
+    def open(self) -> Store:
+        return open_store("memory://")
+
+    def close(self, store: Store) -> None:
+        store.close()
 
     def leave(self) -> None:
         pass
@@ -43,47 +49,55 @@ class SQLitePlace:
     """A new file each time, copied from one that has been migrated."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
         self._template = directory / "template.db"
-        self._used: Path | None = None
-        self._count = 0
+        self._used = directory / "used.db"
         open_store(f"sqlite:///{self._template}").close()
 
-    def empty(self) -> str:
+    def open(self) -> Store:
         self.leave()
-        self._count += 1
-        self._used = self._directory / f"{self._count}.db"
         shutil.copyfile(self._template, self._used)
-        return f"sqlite:///{self._used}"
+        return open_store(f"sqlite:///{self._used}")
+
+    def close(self, store: Store) -> None:
+        store.close()
 
     def leave(self) -> None:
-        if self._used is not None:
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    Path(f"{self._used}{suffix}").unlink()
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                Path(f"{self._used}{suffix}").unlink()
 
 
 class ServerPlace:
-    """A schema of a server, migrated once, whose rows are deleted each time.
+    """A schema of a server, migrated once, with a store that stays open and whose rows are deleted each time.
 
-    What the migrations themselves have written stays.
+    To connect and look around takes longer than most tests. What a store remembers of a queue it keeps by
+    the queue's number, which is never used again; what the migrations have written stays.
     """
 
     def __init__(self, url: str) -> None:
-        self._url = url
-        open_store(url).close()
+        self._store = open_store(url)
         parsed = make_url(url)
         self._engine = create_engine(parsed.set(drivername=DRIVERS[parsed.drivername]))
         with self._engine.connect() as connection:
-            self._tables = [name for name in _tables(connection) if not _has_rows(connection, name)]
+            names = _tables(connection)
+            kept = _with_rows(connection, names)
+        self._tables = [name for name in names if name not in kept]
 
-    def empty(self) -> str:
+    def open(self) -> Store:
         with self._engine.begin() as connection:
+            if self._engine.name == "postgresql":
+                connection.execute(text("SET LOCAL synchronous_commit = off"))
+            used = _with_rows(connection, self._tables)
             for name in self._tables:
-                connection.execute(text(f"DELETE FROM {name}"))
-        return self._url
+                if name in used:
+                    connection.execute(text(f"DELETE FROM {name}"))
+        return self._store
+
+    def close(self, store: Store) -> None:
+        """Leave it open for the next test."""
 
     def leave(self) -> None:
+        self._store.close()
         self._engine.dispose()
 
 
@@ -93,15 +107,16 @@ def _tables(connection: Connection) -> list[str]:
     return [name for name, _ in reversed(order) if name is not None]
 
 
-def _has_rows(connection: Connection, table: str) -> bool:
-    return connection.execute(text(f"SELECT 1 FROM {table} LIMIT 1")).first() is not None
+def _with_rows(connection: Connection, tables: list[str]) -> set[str]:
+    query = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT 1 FROM {name})" for name in tables)
+    return {row[0] for row in connection.execute(text(query))}
 
 
 @contextmanager
 def opened(place: Place) -> Iterator[Store]:
-    """Open an empty store there for a while."""
-    store = open_store(place.empty())
+    """Have an empty store there for a while."""
+    store = place.open()
     try:
         yield store
     finally:
-        store.close()
+        place.close(store)

@@ -376,7 +376,8 @@ def test_an_id_pushed_in_two_transactions_at_once_is_stored_once(
         (second,) = future.result(timeout=30)
     assert isinstance(first, Pushed)
     assert isinstance(second, Pushed)
-    assert (second.seqs, second.seen) == (first.seqs, {0})
+    assert second.seqs == first.seqs
+    assert second.seen == {0}
     assert server_store.queues.stats("q").ready == 1
 
 
@@ -398,7 +399,7 @@ def test_a_callers_transaction_that_meets_its_id_in_another_is_the_callers_to_ru
         assert answer.seen == {0}
 
 
-# ---- groups -------------------------------------------------------------------------------------------------
+# ---- groups ------------------------------------------------------------------------------------------------
 
 
 class Log:

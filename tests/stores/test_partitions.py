@@ -31,7 +31,8 @@ def days(store: SQLStore) -> list[int]:
     with store.database.engine.connect() as connection:
         rows = connection.execute(
             text(
-                "SELECT relname FROM pg_class WHERE relname LIKE 'rowmq_messages_2%' AND relkind = 'r' AND pg_table_is_visible(oid)"
+                "SELECT relname FROM pg_class"
+                " WHERE relname LIKE 'rowmq_messages_2%' AND relkind = 'r' AND pg_table_is_visible(oid)"
             )
         )
         return sorted(int(name.rsplit("_", 1)[1]) - first for (name,) in rows)

@@ -186,6 +186,7 @@ def test_parent_and_child_both_go_on_with_a_store_opened_before_the_fork(sql_url
         store.queues.put("q")
         with crew(1, "fork", sql_url, 40) as (worker,):
             assert worker.lines() == [0]
+        acked(store, store.claim("q", [Want(limit=120)])[0])
         assert counts(store) == {"done": 120}
 
 
@@ -194,6 +195,7 @@ def test_a_child_forked_while_threads_use_the_store_can_use_it_too(sql_url: str)
         store.queues.put("q")
         with crew(1, "fork_amid_threads", sql_url, 40) as (worker,):
             assert worker.lines() == [[0] * 10]
+        acked(store, store.claim("q", [Want(limit=200)])[0])
         assert counts(store) == {"done": 4 * 40 + 10 * 3}
 
 

@@ -151,7 +151,7 @@ def test_the_same_message_pushed_twice_in_a_transaction_is_stored_once(
     assert isinstance(first, Pushed)
     assert isinstance(second, Pushed)
     assert isinstance(third, Pushed)
-    assert (first.seen, second.seen, third.seen) == (frozenset(), {0}, {0})
+    assert [first.seen, second.seen, third.seen] == [frozenset(), frozenset({0}), frozenset({0})]
     assert first.seqs == second.seqs == third.seqs
     assert ready(store) == 1
 

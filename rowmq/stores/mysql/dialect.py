@@ -69,6 +69,7 @@ class MySQLDialect(Dialect):
 
     package = "rowmq.stores.mysql"
     style = staticmethod(style)
+    floors = True
 
     def __init__(self) -> None:
         self._migrating: Any = None
@@ -279,7 +280,7 @@ def _numbers(cursor: Cursor, first: int, ids: Sequence[bytes]) -> list[int]:
     clusters that count in larger steps, they are looked up.
     """
     last = first + len(ids) - 1
-    if cursor.one("id_of", seq=last) == (ids[-1],):
+    if first == last or cursor.one("id_of", seq=last) == (ids[-1],):
         return list(range(first, last + 1))
     seqs = {row[0]: row[1] for row in cursor.all("seqs_of_ids", ids=list(ids))}
     return [seqs[id] for id in ids]

@@ -3,8 +3,9 @@
 -- file.
 --
 -- Whatever locks or changes rows by a list of keys is forced to the primary key: a plan that read the whole
--- table instead would wait for everybody's locks. /*current*/ becomes a shared lock in a caller's transaction,
--- whose snapshot may be older than the lock that was just taken.
+-- table instead would wait for everybody's locks. DELETE cannot be forced so and is joined to the keys.
+-- /*current*/ becomes a shared lock in a caller's transaction, whose snapshot may be older than the lock that
+-- was just taken.
 
 -- name: clock
 SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
@@ -69,8 +70,13 @@ SELECT dedup_key, id, seq FROM rowmq_dedup
 WHERE queue = :queue AND dedup_key IN :keys AND expires_at > :now;
 
 -- name: dedup_clear
-DELETE d FROM rowmq_dedup d FORCE INDEX (PRIMARY)
-WHERE d.queue = :queue AND d.dedup_key IN :keys AND d.expires_at <= :now;
+DELETE gone
+FROM (
+    SELECT dedup_key FROM rowmq_dedup FORCE INDEX (PRIMARY)
+    WHERE queue = :queue AND dedup_key IN :keys ORDER BY dedup_key LIMIT 4294967295
+) AS chosen
+STRAIGHT_JOIN rowmq_dedup AS gone ON gone.queue = :queue AND gone.dedup_key = chosen.dedup_key
+WHERE gone.expires_at <= :now;
 
 -- name: dedup_put
 INSERT INTO rowmq_dedup (queue, dedup_key, id, seq, expires_at) VALUES (:queue, :key, :id, :seq, :expires_at);
@@ -234,7 +240,9 @@ SELECT seq, queue, :state, :reason, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1
 FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs;
 
 -- name: unpend
-DELETE p FROM rowmq_pending p FORCE INDEX (PRIMARY) WHERE p.seq IN :seqs;
+DELETE gone
+FROM (SELECT seq FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_pending AS gone ON gone.seq = chosen.seq;
 
 -- name: forget
 UPDATE rowmq_messages FORCE INDEX (PRIMARY) SET body = NULL WHERE seq IN :seqs;
@@ -291,16 +299,24 @@ UNION ALL
 LIMIT :limit;
 
 -- name: erase_pending
-DELETE e FROM rowmq_pending e FORCE INDEX (PRIMARY) WHERE e.seq IN :seqs;
+DELETE gone
+FROM (SELECT seq FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_pending AS gone ON gone.seq = chosen.seq;
 
 -- name: erase_outcomes
-DELETE e FROM rowmq_outcomes e FORCE INDEX (PRIMARY) WHERE e.seq IN :seqs;
+DELETE gone
+FROM (SELECT seq FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_outcomes AS gone ON gone.seq = chosen.seq;
 
 -- name: erase_failures
-DELETE e FROM rowmq_failures e FORCE INDEX (rowmq_failures_seq) WHERE e.seq IN :seqs;
+DELETE gone
+FROM (SELECT id FROM rowmq_failures FORCE INDEX (rowmq_failures_seq) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_failures AS gone ON gone.id = chosen.id;
 
 -- name: erase_messages
-DELETE e FROM rowmq_messages e FORCE INDEX (PRIMARY) WHERE e.seq IN :seqs;
+DELETE gone
+FROM (SELECT seq FROM rowmq_messages FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_messages AS gone ON gone.seq = chosen.seq;
 
 -- name: ledger_add
 INSERT INTO rowmq_ledger (at, queue, action, count, first_seq, last_seq)
@@ -481,7 +497,10 @@ FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq
 WHERE o.seq IN :seqs AND o.state = 'dead';
 
 -- name: unfinish
-DELETE o FROM rowmq_outcomes o FORCE INDEX (PRIMARY) WHERE o.seq IN :seqs AND o.state = 'dead';
+DELETE gone
+FROM (SELECT seq FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_outcomes AS gone ON gone.seq = chosen.seq
+WHERE gone.state = 'dead';
 
 -- name: reset
 UPDATE rowmq_pending FORCE INDEX (PRIMARY)
@@ -543,5 +562,7 @@ SELECT id FROM rowmq_groups g
 WHERE NOT EXISTS (SELECT 1 FROM rowmq_pending WHERE group_id = g.id) LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: sweep_groups_delete
-DELETE FROM rowmq_groups
-WHERE id IN :groups AND NOT EXISTS (SELECT 1 FROM rowmq_pending WHERE group_id = rowmq_groups.id);
+DELETE gone
+FROM (SELECT id FROM rowmq_groups FORCE INDEX (PRIMARY) WHERE id IN :groups ORDER BY id LIMIT 4294967295) AS chosen
+STRAIGHT_JOIN rowmq_groups AS gone ON gone.id = chosen.id
+WHERE NOT EXISTS (SELECT 1 FROM rowmq_pending WHERE group_id = gone.id);

@@ -228,7 +228,7 @@ WITH given AS MATERIALIZED (
 gone AS (
     DELETE FROM rowmq_pending p USING given
     WHERE p.seq = given.seq AND p.token = given.token AND p.group_id IS NULL
-      AND p.queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo)
+      AND (SELECT q.retention = 0 OR q.fifo FROM rowmq_queues q WHERE q.id = p.queue) IS NOT TRUE
     RETURNING p.*
 )
 INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives, token, consumer, started_at, source)
@@ -492,9 +492,6 @@ SET visible_at = CASE WHEN visible_at IS NULL THEN NULL ELSE :now END,
     parked_until = CASE WHEN visible_at IS NULL THEN :now ELSE NULL END,
     attempts = 0, token = NULL, consumer = NULL, claimed_at = NULL
 WHERE seq = ANY(CAST(:seqs AS bigint[]));
-
--- name: unletter
-UPDATE rowmq_pending SET source = NULL, reason = NULL WHERE seq = ANY(CAST(:seqs AS bigint[]));
 
 -- name: unletter
 UPDATE rowmq_pending SET source = NULL, reason = NULL WHERE seq = ANY(CAST(:seqs AS bigint[]));

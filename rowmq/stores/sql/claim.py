@@ -3,7 +3,6 @@
 import secrets
 import time
 from collections.abc import Sequence
-from itertools import starmap
 
 from rowmq.core.clock import span
 from rowmq.core.delivery import Delivery, Want
@@ -13,7 +12,7 @@ from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.ending import bury, note_vanished
 from rowmq.stores.sql.floors import Floors
-from rowmq.stores.sql.rows import Kept, Owing, delivery, order
+from rowmq.stores.sql.rows import Kept, Owing, deliveries, in_order, order
 
 ROUNDS = 20
 """How often one claim looks again after burying; what is left is buried by the next one."""
@@ -70,9 +69,7 @@ class Claiming:
         self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
         queue, dialect = self._kept.queue, self._cursor.dialect
         ends = [now + lease if row.deadline is None else lease_end(now, lease, row.deadline) for row in due]
-        return [
-            delivery(row, queue, token, end, dialect, attempts=1) for row, end in zip(due, ends, strict=True)
-        ]
+        return deliveries(due, ends, queue, token, dialect, attempts=1)
 
     def _deliverable(self, limit: int) -> list[Owing]:
         """The first rows to deliver. Each look that had to bury is followed by a wider one."""
@@ -94,7 +91,7 @@ class Claiming:
             started = time.monotonic()
             rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
             self._floors.looked_below(kept.id, started)
-        due = sorted(starmap(Owing, rows), key=order)[:limit]
+        due = in_order(map(Owing._make, rows))[:limit]
         if dialect.floors:
             self._floors.raise_to(kept.id, [(row.priority, row.visible_at or 0) for row in due])
         return due

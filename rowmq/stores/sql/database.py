@@ -135,6 +135,7 @@ class Database:
     def _abandon(self, connection: Any, error: BaseException) -> None:
         if self.dialect.trouble(error) is Trouble.GONE:
             connection.invalidate()
+            self.engine.dispose()  # after a restart of the server, those that idle are broken too
             return
         try:
             connection.rollback()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rowmq.stores.sql.database import Database
 
 
+_new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
+
+
 class Trouble(Enum):
     """What a driver's error means to us."""
 
@@ -53,9 +56,9 @@ class Fresh(NamedTuple):
 
 def uuid_of(value: bytes) -> UUID:
     """What ``UUID(bytes=value)`` makes, in a third of the time: a claim makes one for each message."""
-    made = object.__new__(UUID)
-    object.__setattr__(made, "int", int.from_bytes(value))
-    object.__setattr__(made, "is_safe", SafeUUID.unknown)
+    made = _new(UUID)
+    _set(made, "int", int.from_bytes(value))
+    _set(made, "is_safe", _UNKNOWN)
     return made
 
 

@@ -181,10 +181,11 @@ class Push:
         return self._cursor.dialect.insert(self._cursor, rows) if rows else []
 
     def _flush(self) -> None:
-        seqs = iter(self._insert(self._rows))
+        seqs, start = self._insert(self._rows), 0
         for number, messages in self._owners:
             ids = [message.id for message in messages]
-            self._results[number] = Pushed(ids, [next(seqs) for _ in ids])
+            self._results[number] = Pushed(ids, seqs[start : start + len(ids)])
+            start += len(ids)
         self._rows, self._owners = [], []
 
     def _note(self, kept: Kept) -> None:

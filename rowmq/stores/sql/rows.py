@@ -2,9 +2,10 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from rowmq.stores.sql.cursor import Row
 from rowmq.stores.sql.dialect import Dialect
 
 EMPTY: Mapping[str, str] = {}
+_PRIORITY, _TIME_AND_SEQ = attrgetter("priority"), attrgetter("visible_at", "seq")
 _shared_moment = lru_cache(maxsize=1024)(moment)
 """The rows of one claim end together, and many of them were pushed together."""
 
@@ -74,27 +76,64 @@ def order(row: Owing) -> tuple[int, int, int]:
     return -row.priority, row.visible_at or 0, row.seq
 
 
-def delivery(
-    row: Owing, queue: Queue, token: bytes, until: int, dialect: Dialect, *, attempts: int
-) -> Delivery:
-    """A taken row as its holder sees it; ``attempts`` is what the claim added."""
-    return Delivery(
-        Receipt(row.seq, token),
-        queue.name,
-        dialect.id_out(row.id),
-        row.body,
-        bool(row.binary),
-        json.loads(row.metadata) if row.metadata else EMPTY,
-        row.attempts + attempts,
-        queue.max_attempts,
-        row.receives + attempts,
-        row.priority,
-        row.group_name,
-        _shared_moment(row.created_at),
-        None if row.deadline is None else moment(row.deadline),
-        _shared_moment(until),
-        row.source,
-    )
+def in_order(rows: Iterable[Owing]) -> list[Owing]:
+    """Rows that are visible, by :func:`order`, only faster: sorting keeps the order of equals."""
+    result = sorted(rows, key=_TIME_AND_SEQ)
+    result.sort(key=_PRIORITY, reverse=True)
+    return result
+
+
+def deliveries(
+    rows: Iterable[Owing], ends: Iterable[int], queue: Queue, token: bytes, dialect: Dialect, *, attempts: int
+) -> list[Delivery]:
+    """Taken rows and their leases' ends as the holder sees them; ``attempts`` is what the claim added.
+
+    The columns are taken by their places because this is where a claim spends most of its own time.
+    """
+    name, most, id_out = queue.name, queue.max_attempts, dialect.id_out
+    return [
+        Delivery(
+            Receipt(seq, token),
+            name,
+            id_out(id),
+            body,
+            bool(binary),
+            json.loads(metadata) if metadata else EMPTY,
+            tried + attempts,
+            most,
+            receives + attempts,
+            priority,
+            group,
+            _shared_moment(created_at),
+            None if deadline is None else moment(deadline),
+            _shared_moment(end),
+            source,
+        )
+        for (
+            (
+                seq,
+                _,
+                priority,
+                _,
+                _,
+                _,
+                tried,
+                receives,
+                _,
+                _,
+                _,
+                deadline,
+                source,
+                created_at,
+                group,
+                id,
+                body,
+                binary,
+                metadata,
+            ),
+            end,
+        ) in zip(rows, ends, strict=True)
+    ]
 
 
 def kept_queue(row: Row) -> Kept:

@@ -210,6 +210,14 @@ def test_a_queue_created_again_begins_empty(store: Store) -> None:
     assert len(claim(store)) == 1
 
 
+def test_a_dropped_queue_takes_its_named_claims_along(store: Store) -> None:
+    put_queue(store)
+    push(store, message())
+    claim_one(store, name="run")
+    store.queues.drop("q", now=T0)
+    assert store.adopt("run", now=T0) is None
+
+
 def test_the_receipt_of_a_dropped_message_is_lost(store: Store) -> None:
     put_queue(store)
     push(store, message())

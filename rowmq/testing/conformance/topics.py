@@ -230,6 +230,22 @@ def test_after_the_last_queue_is_unbound_a_topic_is_as_new(store: Store) -> None
     assert payloads(claim(store, 10, queue="b", now=after(500))) == ["kept"]
 
 
+def test_after_the_last_bound_queue_is_dropped_a_topic_is_as_new(store: Store) -> None:
+    put_bound(store, "a")
+    store.queues.drop("a", now=after(5))
+    assert publish(store, message("kept"), seconds=5) == 0
+    put_queue(store, "b")
+    store.topics.bind("t", "b", now=after(6))
+    assert payloads(claim(store, 10, queue="b", now=after(6))) == ["kept"]
+
+
+def test_dropping_the_last_bound_queue_deletes_the_backlog_with_a_ledger_entry(store: Store) -> None:
+    publish(store, message())
+    put_bound(store, "a")
+    store.queues.drop("a", now=after(1))
+    assert [(entry.at, entry.action) for entry in store.history.ledger("t")] == [(after(1), "topic")]
+
+
 def test_a_kept_message_keeps_the_moment_it_is_scheduled_for(store: Store) -> None:
     publish(store, message(delay=span(60)), message(at=after(90)), message())
     put_queue(store, "a", delay=span(5))
