@@ -205,7 +205,7 @@ class History(Protocol):
         """The lowest and the highest seq stored; (0, 0) if there is none."""
 
     def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
-        """Mark finished messages as archived; with ``prune`` delete them, leaving a ledger entry. How many."""
+        """Mark finished messages as archived; with ``prune`` delete them, with a ledger entry. How many."""
 
     def ledger(self, queue: str | None = None) -> list[LedgerEntry]:
         """What was deleted, oldest first."""

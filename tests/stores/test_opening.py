@@ -20,7 +20,9 @@ import rowmq
         (None, "a store URL is a string"),
     ],
 )
-def test_a_wrong_url_is_an_invalid_url(url: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_url_is_an_invalid_url(
+    url: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(rowmq.InvalidURL, match=sentence):
         rowmq.open_store(url)

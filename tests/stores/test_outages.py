@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rowmq.stores.sql.store import SQLStore
     from tests.stores.proxy import Cut, Proxy
 
+pytestmark = pytest.mark.xdist_group("outages")
 KINDS = {
     "postgres": (postgres_server, fresh_postgres_schema),
     "mysql": (mariadb_server, fresh_mysql_database),

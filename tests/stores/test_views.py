@@ -68,7 +68,7 @@ def insert(store: SQLStore, payload: str | None = "1", **columns: Any) -> None:
     columns = {"payload": payload, **columns}
     with store.database.engine.connect() as connection:
         if kind(store) == "mysql":
-            names = ("id", "payload", "payload_bytes", "metadata", "scheduled_for")
+            names: tuple[str, ...] = ("id", "payload", "payload_bytes", "metadata", "scheduled_for")
             statement = f"CALL rowmq_publish('q''u', {', '.join(f':{name}' for name in names)})"
             columns = {name: columns.get(name) for name in names}
         else:

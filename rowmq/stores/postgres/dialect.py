@@ -195,7 +195,9 @@ class PostgresDialect(Dialect):
     def check(self, database: Database) -> None:
         """Tables that were made without partitions have none."""
         if self._partitions and not database.read(is_partitioned):
-            raise InvalidURL("partitions=day is for new tables, and these were made without; take it off the URL")
+            raise InvalidURL(
+                "partitions=day is for new tables, and these were made without; take it off the URL"
+            )
 
     def upkeep(self, database: Database, now: int) -> int | None:
         """Where the tables are partitioned, make the next days and drop those that nobody needs."""

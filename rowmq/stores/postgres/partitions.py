@@ -48,7 +48,11 @@ def drop_days(database: Database, now: int) -> int:
 def _drop_day(cursor: Cursor, day: int, now: int) -> int:
     """Drop a day if everything in it is finished and past its retention, looking again under lock."""
     said = {"first": day << WIDTH, "last": (day + 1) << WIDTH, "now": now, "ids_kept": span(IDS_KEPT)}
-    if _is_needed(cursor, said) or not (cursor.one("lock_day", day=day) or (False,))[0] or _is_needed(cursor, said):
+    if (
+        _is_needed(cursor, said)
+        or not (cursor.one("lock_day", day=day) or (False,))[0]
+        or _is_needed(cursor, said)
+    ):
         return 0
     total = 0
     for queue, count, first, last in cursor.all("day_counts", first=said["first"], last=said["last"]):

@@ -38,9 +38,7 @@ class Sweep:
         pruned = self._database.dialect.upkeep(self._database, now)
         if pruned is None:
             pruned = self._per_queue(queues, self._prune)
-        pruned += self._database.run(
-            lambda cursor: self._prune_orphans(cursor, now)
-        )
+        pruned += self._database.run(lambda cursor: self._prune_orphans(cursor, now))
         forgotten = self._database.run(lambda cursor: self._forget(cursor, now))
         self._database.run(lambda cursor: discard_old_backlogs(cursor, now))
         self._database.run(self._drop_empty_groups)

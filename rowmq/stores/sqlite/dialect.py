@@ -81,7 +81,7 @@ class SQLiteDialect(Dialect):
         return self._writer if writes or self._memory else nullcontext()
 
     def begin(self, cursor: Any, *, writes: bool) -> None:
-        """Begin with the write lock, for a transaction that got it later could not be run again from inside."""
+        """Begin with the write lock: a transaction that wants it later may be refused in the middle."""
         cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def driver_connection(self, tx: object) -> Any:
@@ -93,7 +93,7 @@ class SQLiteDialect(Dialect):
             connection = tx.connection.driver_connection
         if not isinstance(connection, sqlite3.Connection):
             raise InvalidSetting(
-                f"tx is a SQLAlchemy Session or Connection, or a sqlite3.Connection, not a {type(tx).__name__}"
+                f"tx is a SQLAlchemy Session or Connection or a sqlite3.Connection, not {type(tx).__name__}"
             )
         if connection.isolation_level is None and not connection.in_transaction:
             raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")

@@ -1,0 +1,107 @@
+"""Where claims start looking: nothing below a floor is missed for long, and looking below is rationed."""
+
+import time
+
+import pytest
+from sqlalchemy.orm import Session
+
+from rowmq import Ack, Batch, Settlement, Want, message, open_store
+from rowmq.stores.sql import floors as module
+from rowmq.stores.sql.floors import LONGEST, PRIORITIES, SHARE, Floors
+from rowmq.stores.sql.store import SQLStore
+
+
+class Clock:
+    """A clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def test_a_floor_is_the_last_time_taken_in_its_priority() -> None:
+    floors = Floors()
+    floors.raise_to(1, [(9, 50), (0, 60), (0, 70)])
+    assert dict(zip(PRIORITIES, floors.of(1, 100), strict=True)) == {
+        **dict.fromkeys(range(10), 0),
+        9: 50,
+        0: 70,
+    }
+    assert floors.of(2, 100) == [0] * 10
+
+
+def test_there_is_no_floor_once_the_clock_has_been_set_back_behind_it() -> None:
+    floors = Floors()
+    floors.raise_to(1, [(0, 70)])
+    assert floors.of(1, 69) == [0] * 10
+    assert floors.of(1, 70)[-1] == 70
+
+
+def test_a_short_claim_may_look_below_once_its_last_look_is_paid_for(clock: Clock) -> None:
+    floors = Floors()
+    assert floors.may_look_below(1, short=True)
+    started = clock.now
+    clock.now += 0.1
+    floors.looked_below(1, started)
+    clock.now += 0.1 * SHARE - 0.001
+    assert not floors.may_look_below(1, short=True)
+    clock.now += 0.002
+    assert floors.may_look_below(1, short=True)
+    assert floors.may_look_below(2, short=True)
+
+
+def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:
+    floors = Floors()
+    floors.looked_below(1, clock.now)
+    clock.now += LONGEST - 0.001
+    assert not floors.may_look_below(1, short=False)
+    clock.now += 0.002
+    assert floors.may_look_below(1, short=False)
+
+
+def test_looking_below_takes_at_most_its_share_of_the_time(clock: Clock) -> None:
+    floors = Floors()
+    looking = 0.0
+    began = clock.now
+    for _ in range(10_000):
+        if floors.may_look_below(1, short=True):
+            started = clock.now
+            clock.now += 0.05
+            looking += 0.05
+            floors.looked_below(1, started)
+        clock.now += 0.001
+    assert looking <= (clock.now - began) / SHARE + 0.05
+
+
+def test_what_commits_late_below_the_floor_is_delivered_on_a_queue_that_never_runs_short(
+    postgres_url: str,
+) -> None:
+    store = open_store(postgres_url)
+    assert isinstance(store, SQLStore)
+    store.queues.put("q")
+    late = message("late")
+    with Session(store.database.engine) as session:
+        store.push([Batch("q", [late])], tx=session)
+        store.push([Batch("q", [message(number) for number in range(3000)])])
+        _claim(store, 100)
+        session.commit()
+    end = time.monotonic() + LONGEST + 10
+    while late.id not in _claim(store, 1) and time.monotonic() < end:
+        assert store.queues.stats("q").ready > 1, "the queue must not run short"
+    assert time.monotonic() < end
+    store.close()
+
+
+def _claim(store: SQLStore, limit: int) -> set[object]:
+    (deliveries,) = store.claim("q", [Want(limit=limit)])
+    store.settle([Settlement(delivery.receipt, Ack()) for delivery in deliveries])
+    return {delivery.id for delivery in deliveries}
