@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv servers test check soak
+.PHONY: help venv servers test check soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -34,3 +34,8 @@ check: $(STAMP) ## format, lint, types and import contracts
 
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
+
+bench: $(STAMP) servers ## measure claims in crowded stores, and stores against bare drivers
+	$(BIN)/python -m benchmarks.claim_cost
+	$(BIN)/python -m benchmarks.claim_cost --held
+	$(BIN)/python -m benchmarks.engine

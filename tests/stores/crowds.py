@@ -85,6 +85,7 @@ def fill(store: SQLStore, queue: str, crowd: Crowd) -> None:
         key = connection.execute(
             text("SELECT id FROM rowmq_queues WHERE name = :name"), {"name": _name(connection, queue)}
         ).scalar_one()
+        _allow_joins(connection)
         filling = _Filling(connection, key)
         filling.finished(crowd.finished)
         filling.pending(crowd.waiting, f"{_PUSHED}")
@@ -193,6 +194,13 @@ def _numbers(count: int) -> str:
     number = " + ".join(f"d{place}.n * {10**place}" for place in range(digits))
     tables = " CROSS JOIN ".join(f"(SELECT {_DIGITS}) d{place}" for place in range(digits))
     return f"(SELECT {number} AS n FROM {tables} WHERE {number} < {count} ORDER BY n) numbers"
+
+
+def _allow_joins(connection: Connection) -> None:
+    """Let this transaction join large tables, which a store's own connections to PostgreSQL avoid."""
+    if connection.dialect.name == "postgresql":
+        for way in ("hashjoin", "mergejoin", "seqscan"):
+            connection.execute(text(f"SET LOCAL enable_{way} = on"))
 
 
 def _name(connection: Connection, queue: str) -> str | bytes:

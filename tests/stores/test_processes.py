@@ -12,8 +12,6 @@ from datetime import UTC, datetime, timedelta
 from threading import Barrier
 from typing import TYPE_CHECKING
 
-import pytest
-
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Settled, State
@@ -192,14 +190,7 @@ def test_parent_and_child_both_go_on_with_a_store_opened_before_the_fork(sql_url
         assert counts(store) == {"done": 120}
 
 
-def not_yet_on_sqlite(url: str) -> None:
-    """SQLite must have no open connection at a fork, and has."""
-    if url.startswith("sqlite"):
-        pytest.xfail("a forked child inherits SQLite's connections and locks")
-
-
 def test_a_child_forked_while_threads_use_the_store_can_use_it_too(sql_url: str) -> None:
-    not_yet_on_sqlite(sql_url)
     with closing(open_store(sql_url)) as store:
         store.queues.put("q")
         with crew(1, "fork_amid_threads", sql_url, 40) as (worker,):
@@ -209,7 +200,6 @@ def test_a_child_forked_while_threads_use_the_store_can_use_it_too(sql_url: str)
 
 
 def test_a_child_keeps_its_messages_when_the_parent_closes_the_store(sql_url: str) -> None:
-    not_yet_on_sqlite(sql_url)
     with closing(open_store(sql_url)) as store:
         store.queues.put("q")
     with crew(1, "daemon", sql_url, 50) as (worker,):

@@ -22,7 +22,7 @@ def serve(tables: Tables, queue: Queue, want: Want, now: int) -> list[Delivery]:
     search = Search(tables, queue, want, now)
     rows = search.run()
     if want.name is not None:
-        tables.claims[want.name] = NamedClaim(search.token, now, tuple(row.seq for row in rows))
+        tables.claims[want.name] = NamedClaim(queue.name, search.token, now, tuple(row.seq for row in rows))
     return [delivery(tables, row) for row in rows]
 
 

@@ -108,6 +108,8 @@ def _drop(tables: Tables, name: str, now: int) -> None:
         del tables.consumers[consumer]
     for key in [key for key in tables.dedup if key[0] == name]:
         del tables.dedup[key]
+    for claim in [claim for claim, held in tables.claims.items() if held.queue == name]:
+        del tables.claims[claim]
     del tables.queues[name]
 
 

@@ -129,6 +129,7 @@ class Known(NamedTuple):
 class NamedClaim:
     """A claim that can be found by its name; its rows are those of ``seqs`` that still carry its token."""
 
+    queue: str
     token: bytes
     created_at: int
     seqs: tuple[int, ...]

@@ -28,6 +28,8 @@ from rowmq.stores.sql.queries import pyformat
 
 POLL = (0.01, 0.1)
 """Seconds between looks for other processes' pushes: the first, and the longest they grow to."""
+LATE = 2_000_000
+"""Microseconds below its floor where a claim still looks, for pushes that took so long to commit."""
 FAR = 10_000
 """So many new messages are not looked through: the waiter wakes."""
 CHARSET = "utf8mb4"
@@ -73,9 +75,8 @@ class MySQLDialect(Dialect):
 
     def __init__(self) -> None:
         self._migrating: Any = None
-        self._looking = threading.Lock()
-        self._highest = 0
-        self._looked_at = 0.0
+        self._looked = (0.0, 0)
+        """When somebody last looked for pushes, and the highest seq then."""
         self._known = threading.local()
 
     def engine(self, url: URL) -> Engine:
@@ -148,7 +149,7 @@ class MySQLDialect(Dialect):
         rows: list[tuple[Any, ...]] = []
         priority = _below(cursor, queue, len(floors))
         while priority is not None:
-            said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
+            said = {"floor": floors[-1 - priority] - LATE, "now": now, "limit": limit - len(rows)}
             rows += cursor.all("pick", queue=queue, priority=priority, **said)
             priority = _below(cursor, queue, priority) if priority and len(rows) < limit else None
         if not rows:
@@ -217,11 +218,12 @@ class MySQLDialect(Dialect):
 
     def _look(self, database: Database) -> int:
         """The highest seq; threads share a look while it is fresh."""
-        with self._looking:
-            if time.monotonic() - self._looked_at >= POLL[0]:
-                row = database.read(lambda cursor: cursor.one("bounds"))
-                self._highest, self._looked_at = (row[1] or 0 if row else 0), time.monotonic()
-            return self._highest
+        at, highest = self._looked
+        if time.monotonic() - at >= POLL[0]:
+            row = database.read(lambda cursor: cursor.one("bounds"))
+            highest = row[1] or 0 if row else 0
+            self._looked = (time.monotonic(), highest)
+        return highest
 
     def _unlock_migrations(self, connection: Any) -> None:
         if connection is not None and connection is self._migrating:

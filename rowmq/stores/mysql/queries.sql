@@ -322,9 +322,6 @@ STRAIGHT_JOIN rowmq_messages AS gone ON gone.seq = chosen.seq;
 INSERT INTO rowmq_ledger (at, queue, action, count, first_seq, last_seq)
 VALUES (:at, :queue, :action, :count, :first_seq, :last_seq);
 
--- name: drop_bindings
-DELETE FROM rowmq_bindings WHERE queue = :queue;
-
 -- name: drop_schedules
 DELETE FROM rowmq_schedules WHERE queue = :queue;
 
@@ -462,14 +459,14 @@ SELECT q.name, s.message FROM rowmq_schedules s JOIN rowmq_queues q ON q.id = s.
 SELECT m.seq, m.id, q.name, NULL, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
        p.consumer, p.claimed_at, NULL, p.reason, p.source
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq JOIN rowmq_queues q ON q.id = p.queue
+FROM rowmq_pending p STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq STRAIGHT_JOIN rowmq_queues q ON q.id = p.queue
 WHERE 1 = 1 /*and*/
 ORDER BY m.seq LIMIT :limit;
 
 -- name: find_finished
 SELECT m.seq, m.id, q.name, o.state, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source
-FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq JOIN rowmq_queues q ON q.id = o.queue
+FROM rowmq_outcomes o STRAIGHT_JOIN rowmq_messages m ON m.seq = o.seq STRAIGHT_JOIN rowmq_queues q ON q.id = o.queue
 WHERE 1 = 1 /*and*/
 ORDER BY m.seq LIMIT :limit;
 

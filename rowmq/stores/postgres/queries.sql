@@ -101,8 +101,9 @@ SELECT id FROM rowmq_groups WHERE id = ANY(CAST(:groups AS bigint[])) ORDER BY i
 SELECT g.id FROM unnest(CAST(:groups AS bigint[])) AS g (id)
 WHERE (SELECT 1 FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NOT NULL LIMIT 1) IS NOT NULL;
 
+-- Sorted by visible_at too, though it is NULL, for that is the order of the index.
 -- name: group_heirs
-SELECT (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NULL ORDER BY seq LIMIT 1)
+SELECT (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NULL ORDER BY visible_at, seq LIMIT 1)
 FROM unnest(CAST(:groups AS bigint[])) AS g (id)
 WHERE (SELECT 1 FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NOT NULL LIMIT 1) IS NULL;
 
@@ -180,7 +181,7 @@ SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.a
        m.id, m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
-ORDER BY p.seq LIMIT 1
+ORDER BY p.visible_at, p.seq LIMIT 1
 FOR UPDATE OF p;
 
 -- name: claim_find
@@ -315,9 +316,6 @@ DELETE FROM rowmq_messages WHERE seq = ANY(CAST(:seqs AS bigint[]));
 -- name: ledger_add
 INSERT INTO rowmq_ledger (at, queue, action, count, first_seq, last_seq)
 VALUES (:at, :queue, :action, :count, :first_seq, :last_seq);
-
--- name: drop_bindings
-DELETE FROM rowmq_bindings WHERE queue = :queue;
 
 -- name: drop_schedules
 DELETE FROM rowmq_schedules WHERE queue = :queue;

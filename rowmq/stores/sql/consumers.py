@@ -25,7 +25,7 @@ class SQLConsumers:
         check_name(consumer, "consumer name")
         if ttl <= timedelta(0):
             raise InvalidSetting(f"a consumer lives longer than 0, not {ttl}")
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> Membership:
             kept = queue_named(cursor, queue, given)
@@ -48,7 +48,7 @@ class SQLConsumers:
 
     def list(self, queue: str | None = None, *, now: datetime | None = None) -> builtins.list[ConsumerInfo]:
         """The consumers alive."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
         rows = self._database.read(lambda cursor: cursor.all("consumers_list", now=clock(cursor, given)))
         chosen = [row for row in rows if queue in (None, row[0])]
         return [ConsumerInfo(row[0], row[1], moment(row[2]), moment(row[3])) for row in chosen]

@@ -82,4 +82,6 @@ class Cursor:
         for name, value in parameters.items():
             if type(value) is list:
                 parameters[name] = self.dialect.many(value)
+        if parameters.get("now", 0) is None:  # not earlier: a push made while we waited would be missed
+            parameters["now"] = self.dialect.clock()
         return parameters

@@ -1,15 +1,13 @@
 """Transactions that begin, commit and are run again when the database says so."""
 
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.exc import DBAPIError
 
 from rowmq.core.errors import (
     OutcomeUnknown,
@@ -21,6 +19,7 @@ from rowmq.core.errors import (
 )
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.dialect import Dialect, Trouble
+from rowmq.stores.sql.forking import Gate, stand_still_at_forks
 from rowmq.stores.sql.queries import load_queries
 from rowmq.stores.sql.waiting import Waiters
 
@@ -44,7 +43,9 @@ class Database:
         self.engine: Engine = dialect.engine(url)
         self.queries = load_queries(dialect.package, dialect.style)
         self.waiters = Waiters()
-        _reopen_after_fork(self.engine)
+        self._gate = Gate()
+        self._inherited: list[object] = []
+        stand_still_at_forks(self)
 
     def run(
         self, work: Callable[[Cursor], T], *, tx: object = None, writes: bool = True, repeatable: bool = False
@@ -77,12 +78,28 @@ class Database:
             attempt += 1
             time.sleep(min(0.001 * 2 ** min(attempt, 5), 0.03) * random.random())  # noqa: S311 - spreads retries, no secret
 
+    def hold_still(self) -> None:
+        """Before a fork: end what is under way and begin nothing."""
+        self._gate.close()
+        self.dialect.hold_still(self.engine)
+
+    def begin_anew(self) -> None:
+        """In a forked child: keep the parent's connections, unused; closing one would end it there too."""
+        self._inherited.append(self.engine.pool)
+        self.engine.dispose(close=False)
+        self.waiters = Waiters()
+
+    def let_go(self) -> None:
+        """After a fork, in both processes."""
+        self.dialect.let_go()
+        self._gate.open()
+
     def read(self, work: Callable[[Cursor], T]) -> T:
         """Run work that writes nothing."""
         return self.run(work, writes=False)
 
     def _once(self, work: Callable[[Cursor], T], attempt: int, *, writes: bool) -> T:
-        with self.dialect.guard(writes=writes), self._connection() as connection:
+        with self._gate, self.dialect.guard(writes=writes), self._connection() as connection:
             committing = False
             try:
                 cursor = Cursor(connection.cursor(), self.queries, self.dialect, attempt=attempt)
@@ -179,17 +196,3 @@ def _lost(error: BaseException, *, committing: bool) -> StoreError:
 
 def _driver_error(error: BaseException) -> BaseException:
     return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-
-
-def _reopen_after_fork(engine: Engine) -> None:
-    """Make a forked child open connections of its own: two processes on one socket corrupt each other."""
-
-    @event.listens_for(engine, "connect")
-    def remember(_connection: Any, record: Any) -> None:
-        record.info["pid"] = os.getpid()
-
-    @event.listens_for(engine, "checkout")
-    def check(_connection: Any, record: Any, proxy: Any) -> None:
-        if record.info["pid"] != os.getpid():
-            record.dbapi_connection = proxy.dbapi_connection = None
-            raise DisconnectionError("a connection does not survive fork")

@@ -161,5 +161,11 @@ class Dialect(ABC):
     def wait(self, database: "Database", queues: Sequence[int], until: float) -> bool:
         """Wait for a push to these queues, by this process or another, until a moment of time.monotonic()."""
 
+    def hold_still(self, engine: Engine) -> None:  # noqa: B027 - most dialects can be forked
+        """Before a fork, when no transaction is under way: hold what a child must find at rest."""
+
+    def let_go(self) -> None:  # noqa: B027 - most dialects can be forked
+        """After a fork, in parent and child."""
+
     def close(self) -> None:  # noqa: B027 - most dialects hold nothing
         """Give back what the dialect itself holds."""

@@ -6,7 +6,6 @@ starts there. What turns up below that floor (a slow transaction's push, a claim
 found by looking from the beginning now and then, for a fixed small part of the time.
 """
 
-import threading
 import time
 from collections.abc import Iterable
 
@@ -20,10 +19,12 @@ LONGEST = 1.0
 
 
 class Floors:
-    """The floors of one process, and the ration of looks from the beginning."""
+    """The floors of one process, and the ration of looks from the beginning.
+
+    Without a lock, for which a child forked at that moment would wait for ever: each change is one step.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._floors: dict[tuple[int, int], int] = {}
         self._looked: dict[int, tuple[float, float]] = {}
 
@@ -41,11 +42,9 @@ class Floors:
     def looked_below(self, queue: int, started: float) -> None:
         """Note a look from the beginning and what it cost."""
         ended = time.monotonic()
-        with self._lock:
-            self._looked[queue] = (ended, ended - started)
+        self._looked[queue] = (ended, ended - started)
 
     def raise_to(self, queue: int, taken: Iterable[tuple[int, int]]) -> None:
         """Note the (priority, time) of rows that were taken, in claim order."""
         highest = {(queue, priority): visible_at for priority, visible_at in taken}
-        with self._lock:
-            self._floors.update(highest)
+        self._floors.update(highest)

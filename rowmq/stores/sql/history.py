@@ -41,9 +41,7 @@ class SQLHistory:
         def work(cursor: Cursor) -> Record | None:
             rows = cursor.all("messages_by_id", ids=[dialect.id_in(id)])
             found = (
-                _found(cursor, None, " AND m.seq = :seq", {"seq": rows[0][1]}, 1, stamp(now, dialect))
-                if rows
-                else []
+                _found(cursor, None, " AND m.seq = :seq", {"seq": rows[0][1]}, 1, stamp(now)) if rows else []
             )
             return found[0] if found else None
 
@@ -92,7 +90,7 @@ class SQLHistory:
         self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None
     ) -> int:
         """Give dead and dead-lettered messages another life."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> int:
             kept = queue_named(cursor, queue, given)
@@ -115,7 +113,7 @@ class SQLHistory:
         keys = [dialect.id_in(id) for id in dict.fromkeys(ids)]
 
         def work(cursor: Cursor) -> int:
-            given = clock(cursor, stamp(now, dialect))
+            given = clock(cursor, stamp(now))
             target = queue_named(cursor, to, given) if to is not None else None
             seqs = _amendable(cursor, cursor.all("messages_by_id", ids=keys)) if keys else []
             return _AMEND[amendment](cursor, seqs, target, given) if seqs else 0
@@ -142,7 +140,7 @@ class SQLHistory:
 
     def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
         """Mark, and perhaps delete, what the archive has."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> int:
             at = clock(cursor, given)
@@ -162,7 +160,7 @@ class SQLHistory:
 
     def sweep(self, *, limit: int = 1000, now: datetime | None = None) -> Swept:
         """Do what no caller has come to do."""
-        return Sweep(self._database, limit, stamp(now, self._database.dialect)).run()
+        return Sweep(self._database, limit, stamp(now)).run()
 
     def _read(
         self,
@@ -173,7 +171,7 @@ class SQLHistory:
         limit: int,
         now: datetime | None,
     ) -> list[Record]:
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> list[Record]:
             conditions, parameters = extra, dict(said)

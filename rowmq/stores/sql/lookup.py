@@ -29,6 +29,7 @@ def queues_by_id(cursor: Cursor, ids: Collection[int], now: int | None) -> dict[
 
 def clock(cursor: Cursor, now: int | None) -> int:
     """The moment given, or the database's own."""
+    now = cursor.dialect.clock() if now is None else now
     if now is not None:
         return now
     row = cursor.one("clock")

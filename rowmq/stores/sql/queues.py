@@ -18,6 +18,7 @@ from rowmq.stores.sql.deleting import CHUNK, erase
 from rowmq.stores.sql.groups import advance
 from rowmq.stores.sql.lookup import clock, queue_named, queues_by_id, queues_by_name
 from rowmq.stores.sql.rows import Kept, kept_queue, queue_columns, stamp
+from rowmq.stores.sql.topics import unbind_everywhere
 
 _TIME = "COALESCE(p.visible_at, p.parked_until)"
 WAITING = {
@@ -40,7 +41,7 @@ class SQLQueues:
     ) -> Queue:
         """Create or change a queue."""
         check_name(name)
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> Queue:
             kept = queues_by_name(cursor, [name], given).get(name)
@@ -70,7 +71,7 @@ class SQLQueues:
 
     def drop(self, name: str, *, now: datetime | None = None) -> bool:
         """Delete a queue and everything in it, the bulk of it in small transactions first."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
         kept = self._database.read(lambda cursor: queues_by_name(cursor, [name], 0)).get(name)
         if kept is None or name.startswith(BACKLOG):
             return False
@@ -88,7 +89,7 @@ class SQLQueues:
         now: datetime | None = None,
     ) -> int:
         """Delete messages by state and age, in small transactions."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
         total = 0
         while True:
             count = self._database.run(lambda cursor: _purge(cursor, name, state, before, given))
@@ -98,7 +99,7 @@ class SQLQueues:
 
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:
         """Count by state."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> Stats:
             kept = _visible(cursor, name, given)
@@ -155,7 +156,8 @@ def _drop(cursor: Cursor, kept: Kept, now: int | None) -> bool:
     _refuse_sources(kept, cursor.all("queue_sources", queue=kept.id))
     while _erase_some(cursor, kept, now):
         pass
-    for table in ("bindings", "schedules", "consumers", "dedup", "groups", "claims"):
+    unbind_everywhere(cursor, kept.name, now)
+    for table in ("schedules", "consumers", "dedup", "groups", "claims"):
         cursor.run(f"drop_{table}", queue=kept.id)
     return cursor.run("queue_delete", queue=kept.id) > 0
 

@@ -277,9 +277,9 @@ def same_message(message: Message, queue: int, row: Row) -> bool:
     )
 
 
-def stamp(now: datetime | None, dialect: Dialect) -> int | None:
-    """The moment a caller passed, or the store's clock where it is known without asking the database."""
-    return dialect.clock() if now is None else micros(now)
+def stamp(now: datetime | None) -> int | None:
+    """The moment a caller passed; None stands for the store's clock at the first statement that needs it."""
+    return None if now is None else micros(now)
 
 
 def metadata_text(message: Message) -> str | None:

@@ -25,7 +25,7 @@ class SQLSchedules:
     def put(self, schedule: Schedule, *, now: datetime | None = None) -> None:
         """Create or replace a schedule."""
         check_name(schedule.name, "schedule name")
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> None:
             kept = queue_named(cursor, schedule.queue, given)
@@ -65,7 +65,7 @@ class SQLSchedules:
 
     def fire(self, name: str, tick: datetime, following: datetime, *, now: datetime | None = None) -> bool:
         """Push for one tick, once: whoever moves the schedule to the following tick is the one who pushes."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> bool:
             if not cursor.run("schedule_advance", name=name, tick=micros(tick), following=micros(following)):

@@ -121,7 +121,7 @@ class SQLStore:
             self.database.dialect.check(self.database)
 
     def _stamp(self, now: datetime | None) -> int | None:
-        return stamp(now, self.database.dialect)
+        return stamp(now)
 
     def _claim(
         self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None

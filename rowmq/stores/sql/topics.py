@@ -47,7 +47,7 @@ class SQLTopics:
     def bind(self, topic: str, queue: str, *, now: datetime | None = None) -> bool:
         """Bind a queue, and give it what was kept if it is among the first."""
         check_name(topic, "topic name")
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> bool:
             found = _locked(cursor, topic, given, alone=True)
@@ -68,20 +68,12 @@ class SQLTopics:
 
     def unbind(self, topic: str, queue: str, *, now: datetime | None = None) -> bool:
         """Unbind a queue; after the last one the topic is as new."""
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> bool:
             if cursor.one("topic_find", name=topic) is None:
                 return False
-            found = _locked(cursor, topic, given, alone=True)
-            if not found.gracious:
-                _discard(cursor, found)
-            if not cursor.run("unbind", topic=found.id, queue=queue):
-                return False
-            if not cursor.all("topic_queues", topic=found.id):
-                _discard(cursor, found)
-                cursor.run("topic_bound", topic=found.id, at=None)
-            return True
+            return _unbind(cursor, topic, queue, given)
 
         return self._database.run(work)
 
@@ -90,7 +82,7 @@ class SQLTopics:
     ) -> int:
         """Push to every bound queue, or keep."""
         check_name(topic, "topic name")
-        given = stamp(now, self._database.dialect)
+        given = stamp(now)
 
         def work(cursor: Cursor) -> int:
             found = _locked(cursor, topic, given, alone=False)
@@ -120,6 +112,24 @@ def _locked(cursor: Cursor, name: str, now: int | None, *, alone: bool) -> _Topi
     cursor.all("topic_alone" if alone else "topic_share", topic=row[0])
     found = cursor.one("topic_find", name=name) or row
     return _Topic(found[0], name, found[1], clock(cursor, now))
+
+
+def _unbind(cursor: Cursor, topic: str, queue: str, now: int | None) -> bool:
+    found = _locked(cursor, topic, now, alone=True)
+    if not found.gracious:
+        _discard(cursor, found)
+    if not cursor.run("unbind", topic=found.id, queue=queue):
+        return False
+    if not cursor.all("topic_queues", topic=found.id):
+        _discard(cursor, found)
+        cursor.run("topic_bound", topic=found.id, at=None)
+    return True
+
+
+def unbind_everywhere(cursor: Cursor, queue: str, now: int | None) -> None:
+    """Unbind a queue from every topic it is bound to."""
+    for topic in sorted(row[0] for row in cursor.all("bindings") if row[1] == queue):
+        _unbind(cursor, topic, queue, now)
 
 
 def _copies(messages: Sequence[Message], queue: str) -> Batch:

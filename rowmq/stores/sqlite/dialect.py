@@ -193,9 +193,23 @@ class SQLiteDialect(Dialect):
     def close(self) -> None:
         """Close the connection that watches the file."""
         with self._watching:
-            if self._watcher is not None:
-                self._watcher[1].close()
-            self._watcher = None
+            self._stop_watching()
+
+    def hold_still(self, engine: Engine) -> None:
+        """Have no connection at a fork: a child's copy of SQLite believes that it holds its locks."""
+        self._watching.acquire()
+        if not self._memory:
+            self._stop_watching()
+            engine.dispose()
+
+    def let_go(self) -> None:
+        """Go on watching."""
+        self._watching.release()
+
+    def _stop_watching(self) -> None:
+        if self._watcher is not None:
+            self._watcher[1].close()
+        self._watcher = None
 
     def _changed(self, database: Database) -> bool:
         """Whether anybody has committed since the last look, by a connection kept for looking."""

@@ -296,9 +296,6 @@ DELETE FROM rowmq_messages WHERE seq IN (SELECT value FROM json_each(:seqs));
 INSERT INTO rowmq_ledger (at, queue, action, count, first_seq, last_seq)
 VALUES (:at, :queue, :action, :count, :first_seq, :last_seq);
 
--- name: drop_bindings
-DELETE FROM rowmq_bindings WHERE queue = :queue;
-
 -- name: drop_schedules
 DELETE FROM rowmq_schedules WHERE queue = :queue;
 
