@@ -85,7 +85,6 @@ def fill(store: SQLStore, queue: str, crowd: Crowd) -> None:
         key = connection.execute(
             text("SELECT id FROM rowmq_queues WHERE name = :name"), {"name": _name(connection, queue)}
         ).scalar_one()
-        _allow_joins(connection)
         filling = _Filling(connection, key)
         filling.finished(crowd.finished)
         filling.pending(crowd.waiting, f"{_PUSHED}")
@@ -148,19 +147,23 @@ class _Filling:
         )
 
     def grouped(self, count: int, groups: int) -> None:
-        """Of each group the first is its head, and the others are parked."""
+        """The first message of each group is its head, and the others are parked; no seq is left out."""
         if not count:
             return
         self._messages(count, groups=groups)
         names = f"SELECT {self._queue}, CAST(n AS CHAR(20)) FROM {_numbers(groups)}"
         self._run(f"INSERT INTO rowmq_groups (queue, name) {names}")
+        first, last = self._connection.execute(
+            text(f"SELECT MIN(seq), MAX(seq) FROM rowmq_messages WHERE seq > {self._last}")
+        ).one()
+        if last - first != count - 1:
+            raise RuntimeError("somebody else is pushing")
+        head = f"m.seq < {first + groups}"
         self._derive(
             "rowmq_pending (seq, queue, priority, visible_at, parked_until, group_id)",
-            f"m.seq, m.queue, m.priority, CASE WHEN heads.seq IS NULL THEN NULL ELSE {_PUSHED} END,"
-            f" CASE WHEN heads.seq IS NULL THEN {_PUSHED} END, g.id",
-            " JOIN rowmq_groups g ON g.queue = m.queue AND g.name = m.group_name"
-            " LEFT JOIN (SELECT MIN(seq) AS seq FROM rowmq_messages"
-            f" WHERE queue = {self._queue} GROUP BY group_name) heads ON heads.seq = m.seq",
+            f"m.seq, m.queue, m.priority, CASE WHEN {head} THEN {_PUSHED} END,"
+            f" CASE WHEN {head} THEN NULL ELSE {_PUSHED} END, g.id",
+            " JOIN rowmq_groups g ON g.queue = m.queue AND g.name = m.group_name",
         )
 
     def _messages(self, count: int, *, priorities: int = 1, groups: int = 0) -> None:
@@ -173,7 +176,7 @@ class _Filling:
         group = f"CAST(n % {groups} AS CHAR(20))" if groups else "NULL"
         columns = f"id, queue, body, {binary}, priority, group_name, created_at"
         values = f"{id}, {self._queue}, :body, false, n % {priorities}, {group}, {_PUSHED}"
-        self._run(f"INSERT INTO rowmq_messages ({columns}) SELECT {values} FROM {_numbers(count)}")
+        self._run(f"INSERT INTO rowmq_messages ({columns}) SELECT {values} FROM {_numbers(count)} ORDER BY n")
 
     def _derive(self, into: str, values: str, joins: str = "") -> None:
         """Insert a row for each of the messages inserted last."""
@@ -193,14 +196,7 @@ def _numbers(count: int) -> str:
     digits = max(1, len(str(count - 1)))
     number = " + ".join(f"d{place}.n * {10**place}" for place in range(digits))
     tables = " CROSS JOIN ".join(f"(SELECT {_DIGITS}) d{place}" for place in range(digits))
-    return f"(SELECT {number} AS n FROM {tables} WHERE {number} < {count} ORDER BY n) numbers"
-
-
-def _allow_joins(connection: Connection) -> None:
-    """Let this transaction join large tables, which a store's own connections to PostgreSQL avoid."""
-    if connection.dialect.name == "postgresql":
-        for way in ("hashjoin", "mergejoin", "seqscan"):
-            connection.execute(text(f"SET LOCAL enable_{way} = on"))
+    return f"(SELECT {number} AS n FROM {tables} WHERE {number} < {count}) numbers"
 
 
 def _name(connection: Connection, queue: str) -> str | bytes:

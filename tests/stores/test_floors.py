@@ -48,24 +48,31 @@ def test_there_is_no_floor_once_the_clock_has_been_set_back_behind_it() -> None:
 
 def test_a_short_claim_may_look_below_once_its_last_look_is_paid_for(clock: Clock) -> None:
     floors = Floors()
-    assert floors.may_look_below(1, short=True)
+    assert floors.may_look_below(1, found=1, limit=2)
     started = clock.now
     clock.now += 0.1
     floors.looked_below(1, started)
     clock.now += 0.1 * SHARE - 0.001
-    assert not floors.may_look_below(1, short=True)
+    assert not floors.may_look_below(1, found=1, limit=2)
     clock.now += 0.002
-    assert floors.may_look_below(1, short=True)
-    assert floors.may_look_below(2, short=True)
+    assert floors.may_look_below(1, found=1, limit=2)
+    assert floors.may_look_below(2, found=1, limit=2)
+
+
+def test_a_claim_that_found_nothing_always_looks_below(clock: Clock) -> None:
+    floors = Floors()
+    floors.looked_below(1, clock.now - 100)
+    assert not floors.may_look_below(1, found=1, limit=2)
+    assert floors.may_look_below(1, found=0, limit=2)
 
 
 def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:
     floors = Floors()
     floors.looked_below(1, clock.now)
     clock.now += LONGEST - 0.001
-    assert not floors.may_look_below(1, short=False)
+    assert not floors.may_look_below(1, found=2, limit=2)
     clock.now += 0.002
-    assert floors.may_look_below(1, short=False)
+    assert floors.may_look_below(1, found=2, limit=2)
 
 
 def test_looking_below_takes_at_most_its_share_of_the_time(clock: Clock) -> None:
@@ -73,7 +80,7 @@ def test_looking_below_takes_at_most_its_share_of_the_time(clock: Clock) -> None
     looking = 0.0
     began = clock.now
     for _ in range(10_000):
-        if floors.may_look_below(1, short=True):
+        if floors.may_look_below(1, found=1, limit=2):
             started = clock.now
             clock.now += 0.05
             looking += 0.05

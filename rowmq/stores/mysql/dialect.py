@@ -28,8 +28,6 @@ from rowmq.stores.sql.queries import pyformat
 
 POLL = (0.01, 0.1)
 """Seconds between looks for other processes' pushes: the first, and the longest they grow to."""
-LATE = 2_000_000
-"""Microseconds below its floor where a claim still looks, for pushes that took so long to commit."""
 FAR = 10_000
 """So many new messages are not looked through: the waiter wakes."""
 CHARSET = "utf8mb4"
@@ -149,7 +147,7 @@ class MySQLDialect(Dialect):
         rows: list[tuple[Any, ...]] = []
         priority = _below(cursor, queue, len(floors))
         while priority is not None:
-            said = {"floor": floors[-1 - priority] - LATE, "now": now, "limit": limit - len(rows)}
+            said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
             rows += cursor.all("pick", queue=queue, priority=priority, **said)
             priority = _below(cursor, queue, priority) if priority and len(rows) < limit else None
         if not rows:

@@ -505,16 +505,35 @@ SELECT at, queue, action, count, first_seq, last_seq FROM rowmq_ledger ORDER BY 
 
 -- Sweep -------------------------------------------------------------------------------------------------
 
--- A live lease is left alone; age and deadline do not wait for anything else.
+-- A live lease is left alone; age and deadline do not wait for anything else. What is due is found by the
+-- index, and only where age or deadline count is everything looked at. The conditions are asked again of the
+-- locked rows.
 -- name: sweep_overdue
+WITH overdue AS MATERIALIZED (
+    SELECT due.seq
+    FROM generate_series(0, 9) AS f (priority)
+    CROSS JOIN LATERAL (
+        SELECT seq FROM rowmq_pending
+        WHERE queue = :queue AND priority = f.priority AND visible_at <= :now
+          AND (attempts >= :most OR (:final AND token IS NOT NULL))
+        LIMIT :limit
+    ) AS due
+    UNION
+    SELECT p.seq
+    FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+    WHERE (:final OR :oldest >= 0) AND p.queue = :queue
+      AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
+      AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest)
+    LIMIT :limit
+)
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM overdue JOIN rowmq_pending p ON p.seq = overdue.seq JOIN rowmq_messages m ON m.seq = overdue.seq
 WHERE p.queue = :queue
   AND ((p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL)))
     OR ((p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
         AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest)))
-ORDER BY p.seq LIMIT :limit
+ORDER BY p.seq
 FOR UPDATE OF p SKIP LOCKED;
 
 -- name: sweep_finished

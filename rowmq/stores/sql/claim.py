@@ -87,7 +87,7 @@ class Claiming:
         kept, dialect = self._kept, self._cursor.dialect
         floors = self._floors.of(kept.id, kept.now) if dialect.floors else [0] * 10
         rows = dialect.pick(self._cursor, kept.id, floors, kept.now, limit)
-        if any(floors) and self._floors.may_look_below(kept.id, short=len(rows) < limit):
+        if any(floors) and self._floors.may_look_below(kept.id, found=len(rows), limit=limit):
             started = time.monotonic()
             rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
             self._floors.looked_below(kept.id, started)

@@ -3,7 +3,8 @@
 A claim moves its rows to a later time, and until vacuum comes the old index entries stay and are walked
 over by every later claim. So each process remembers, per queue and priority, the last time it took, and
 starts there. What turns up below that floor (a slow transaction's push, a claimer that rolled back) is
-found by looking from the beginning now and then, for a fixed small part of the time.
+found by looking from the beginning: before a claim says that there is nothing, and otherwise now and
+then, for a fixed small part of the time.
 """
 
 import time
@@ -33,11 +34,17 @@ class Floors:
         floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
         return [floor if floor <= now else 0 for floor in floors]
 
-    def may_look_below(self, queue: int, *, short: bool) -> bool:
-        """Whether a claim that was short, or a long time without a look, may look from the beginning."""
+    def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
+        """Whether a claim may look from the beginning.
+
+        One that found nothing always may: nothing is only said when there is nothing. One that found less
+        than its limit, or comes after a long time without a look, may once the last look is paid for.
+        """
+        if not found:
+            return True
         ended, cost = self._looked.get(queue, (0.0, 0.0))
         passed = time.monotonic() - ended
-        return passed >= cost * SHARE and (short or passed >= LONGEST)
+        return passed >= cost * SHARE and (found < limit or passed >= LONGEST)
 
     def looked_below(self, queue: int, started: float) -> None:
         """Note a look from the beginning and what it cost."""

@@ -12,7 +12,7 @@ CREATE PROCEDURE rowmq_publish(
 )
 this: BEGIN
     DECLARE kept_id, kept_delay, kept_length, kept_fifo, holder, number, due BIGINT;
-    DECLARE present BIGINT DEFAULT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED);
+    DECLARE present BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6));
     DECLARE said LONGTEXT CHARACTER SET utf8mb4 DEFAULT COALESCE(metadata, '{}');
     DECLARE dedup, grouping_name VARCHAR(255) CHARACTER SET utf8mb4;
     DECLARE urgency VARCHAR(255) CHARACTER SET utf8mb4;
@@ -52,7 +52,8 @@ this: BEGIN
         END IF;
     END IF;
     IF grouping_name IS NOT NULL OR kept_fifo THEN
-        INSERT IGNORE INTO rowmq_groups (queue, name) VALUES (kept_id, CAST(COALESCE(grouping_name, '') AS BINARY));
+        INSERT INTO rowmq_groups (queue, name) VALUES (kept_id, CAST(COALESCE(grouping_name, '') AS BINARY))
+        ON DUPLICATE KEY UPDATE name = VALUES(name);
         SELECT g.id INTO holder FROM rowmq_groups g
         WHERE g.queue = kept_id AND g.name = CAST(COALESCE(grouping_name, '') AS BINARY) FOR UPDATE;
         SET parked = EXISTS (SELECT 1 FROM rowmq_pending p WHERE p.group_id = holder AND p.visible_at IS NOT NULL);
