@@ -13,6 +13,8 @@ from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.queue import Guarantee, Queue
 
+LONGEST_ERROR = 2**20
+
 
 class State(StrEnum):
     """Where a message is in its life."""
@@ -49,6 +51,7 @@ class Retry:
     def __post_init__(self) -> None:
         if not timedelta(0) <= self.delay <= timedelta(days=3650):
             raise InvalidSetting(f"a retry's delay is between 0 and 3650 days, not {self.delay}")
+        object.__setattr__(self, "error", _storable(self.error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class Bury:
 
     reason: Reason = Reason.KILLED
     error: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "error", _storable(self.error))
 
 
 Outcome = Ack | Retry | Release | Bury
@@ -145,3 +151,10 @@ def lease_end(now: int, lease: int, deadline: int | None) -> int:
 def group_of(group: str | None, *, fifo: bool) -> str | None:
     """The group a message belongs to: in a fifo queue, all that have none share one."""
     return "" if group is None and fifo else group
+
+
+def _storable(error: str | None) -> str | None:
+    """An error as every database can keep it, whatever it says: no NUL, no lone surrogates, and an end."""
+    if error is None:
+        return None
+    return error[:LONGEST_ERROR].replace("\0", "\ufffd").encode(errors="replace").decode()

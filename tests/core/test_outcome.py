@@ -161,3 +161,10 @@ def test_in_a_fifo_queue_all_that_have_no_group_share_one() -> None:
     assert group_of(None, fifo=False) is None
     assert group_of(None, fifo=True) == ""
     assert group_of("g", fifo=False) == group_of("g", fifo=True) == "g"
+
+
+@pytest.mark.parametrize("outcome", [Retry, Bury])
+def test_an_error_is_made_storable_whatever_it_says(outcome: type[Retry | Bury]) -> None:
+    assert outcome(error="a\0b\ud800c é").error == "a\ufffdb?c é"
+    assert outcome(error="x" * 2_000_000).error == "x" * 2**20
+    assert outcome().error is None

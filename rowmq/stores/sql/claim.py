@@ -14,7 +14,7 @@ from rowmq.stores.sql.ending import bury, note_vanished
 from rowmq.stores.sql.floors import Floors
 from rowmq.stores.sql.rows import Kept, Owing, deliveries, in_order, order
 
-ROUNDS = 20
+ROUNDS = 1000
 """How often one claim looks again after burying; what is left is buried by the next one."""
 LARGEST_LOOK = 5_000
 

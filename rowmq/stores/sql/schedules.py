@@ -2,7 +2,7 @@
 
 import builtins
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from rowmq.core.clock import micros, moment
 from rowmq.core.errors import RowMQError
@@ -74,7 +74,7 @@ class SQLSchedules:
             if row is None:
                 return False
             message = load_message(row[1])
-            copy = replace(message, id=derived_id(message.id, tick.isoformat()))
+            copy = replace(message, id=derived_id(message.id, tick.astimezone(UTC).isoformat()))
             (answer,) = Push(cursor, given).run([Batch(row[0], [copy])])
             if isinstance(answer, RowMQError):
                 raise answer

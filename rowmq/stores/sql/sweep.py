@@ -1,6 +1,6 @@
 """Sweeping: what no caller has come to do, in small transactions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import starmap
 
@@ -33,7 +33,9 @@ class Sweep:
         """Bury, prune and forget, each up to the limit."""
         now = self._database.read(lambda cursor: clock(cursor, self._now))
         rows = self._database.read(lambda cursor: cursor.all("queues_all", now=now))
-        queues = [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
+        queues = _dead_letters_first(
+            [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
+        )
         buried = self._per_queue(queues, self._bury)
         pruned = self._database.dialect.upkeep(self._database, now)
         if pruned is None:
@@ -102,6 +104,16 @@ class Sweep:
         groups = [row[0] for row in cursor.all("sweep_groups", limit=self._limit)]
         if groups:
             cursor.run("sweep_groups_delete", groups=groups)
+
+
+def _dead_letters_first(queues: Sequence[Kept]) -> list[Kept]:
+    """Queues in an order in which no message is buried twice in one sweep."""
+    by_id = {kept.id: kept for kept in queues}
+
+    def depth(kept: Kept | None) -> int:
+        return 0 if kept is None or kept.dead_letter is None else 1 + depth(by_id.get(kept.dead_letter))
+
+    return sorted(queues, key=lambda kept: (depth(kept), kept.name))
 
 
 def _prune_before(queue: Queue, now: int) -> int | None:

@@ -413,3 +413,13 @@ def test_a_later_want_gets_what_an_earlier_one_left(store: Store) -> None:
     push(store, *fresh, now=after(40))
     first, second = store.claim("q", [Want(limit=2), Want(limit=5)], now=after(40))
     assert ids(first + second) == ids(fresh)
+
+
+@pytest.mark.parametrize("choice", [{}, {"where": where({"k": "v"})}], ids=["any", "chosen"])
+def test_many_overdue_messages_do_not_hide_a_good_one(store: Store, choice: dict[str, Any]) -> None:
+    put_queue(store, max_attempts=1)
+    push(store, *messages(60, metadata={"k": "v"}))
+    claim(store, 60, lease=span(1))
+    push(store, message("good", metadata={"k": "v"}), now=after(2))
+    assert payloads(claim(store, 1, now=after(3), **choice)) == ["good"]
+    assert states(store, now=after(3)) == {"dead": 60, "leased": 1}

@@ -322,3 +322,19 @@ def test_a_queue_with_retention_0_drops_the_payload_at_the_ack(store: Store) -> 
     settle(store, delivery, ACK)
     found = record(store, delivery.id)
     assert (found.body, found.payload, found.metadata) == (None, None, {"v": "1"})
+
+
+# What errors say.
+
+
+@pytest.mark.parametrize("outcome", [Retry, Bury])
+@pytest.mark.parametrize(
+    "error", ["a\0b", "\ud800", "<script>", "'; DROP TABLE rowmq_messages; --", "%s %(x)s {0}", "é🦆\n\t", ""]
+)
+def test_an_error_may_say_anything(store: Store, outcome: type[Retry] | type[Bury], error: str) -> None:
+    put_queue(store)
+    push(store, message())
+    delivery = claim_one(store)
+    assert settle(store, delivery, outcome(error=error)) is Settled.SETTLED
+    (failed,) = store.history.failures(delivery.id)
+    assert failed.error == error.replace("\0", "\ufffd").replace("\ud800", "?")

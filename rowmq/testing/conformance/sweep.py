@@ -249,3 +249,17 @@ def test_a_sweep_leaves_what_is_nobodys_fault(store: Store, seconds: int) -> Non
     put_queue(store, max_attempts=1)
     push(store, message(), message(delay=span(50)), message(group="g"), message(group="g"))
     assert sweep(store, seconds) == Swept(0, 0, 0, more=False)
+
+
+@pytest.mark.parametrize("names", [("a", "b", "c"), ("c", "b", "a")], ids=str)
+def test_a_sweep_buries_a_message_once_though_its_next_queue_would_too(
+    store: Store, names: tuple[str, str, str]
+) -> None:
+    for name, target in zip(reversed(names), (None, *reversed(names[1:])), strict=True):
+        put_queue(store, name, max_age=span(60), dead_letter=target)
+    push(store, message(), queue=names[0])
+    for place in (1, 2):
+        assert sweep(store, 100).buried == 1
+        assert states(store, names[place], now=after(100)) == {"ready": 1}
+    assert sweep(store, 100).buried == 1
+    assert states(store, names[2], now=after(100)) == {"dead": 1}
