@@ -1,5 +1,6 @@
 """Connections of ours, and cursors on connections of others."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -19,6 +20,10 @@ DEFAULTS = {"application_name": "rowmq", "connect_timeout": "10"}
 PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 """The plan of a prepared statement stays when a table that was empty then has grown. So each is made for a
 table that has: by index, row by row."""
+
+
+class Unreachable(psycopg.OperationalError):
+    """No connection could be made, unlike one that was made and broke."""
 
 
 class BinaryCursor(psycopg.Cursor[Any]):
@@ -72,6 +77,16 @@ def options(url: URL) -> tuple[URL, dict[str, str]]:
         settings = PLANS + (" -c synchronous_commit=off" if chosen["durability"] == "off" else "")
         rest["options"] = f"{settings} {rest.get('options', '')}".strip()
     return url.set(drivername="postgresql+psycopg", query=rest), chosen
+
+
+def connect(
+    _dialect: object, _record: object, arguments: Sequence[Any], parameters: Mapping[str, Any]
+) -> Any:
+    """Open a connection."""
+    try:
+        return psycopg.connect(*arguments, **parameters)
+    except psycopg.OperationalError as error:
+        raise Unreachable(str(error)) from error
 
 
 def set_up(connection: psycopg.Connection[Any]) -> None:

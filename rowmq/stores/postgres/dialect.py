@@ -19,7 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
-from rowmq.stores.postgres.connecting import Joined, options, set_up
+from rowmq.stores.postgres.connecting import Joined, Unreachable, connect, options, set_up
 from rowmq.stores.postgres.listening import DEBOUNCE, Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
@@ -82,6 +82,7 @@ class PostgresDialect(Dialect):
             connect_args=arguments,
             use_native_hstore=False,
         )
+        event.listen(engine, "do_connect", connect)
         event.listen(engine, "connect", lambda connection, _: set_up(connection))
         _renew_all_after_one_broke(engine)
         return engine
@@ -115,10 +116,9 @@ class PostgresDialect(Dialect):
         code = error.sqlstate
         if code is not None:
             return _TROUBLES.get(code) or _CLASSES.get(code[:2]) or Trouble.OTHER
-        if not isinstance(error, psycopg.OperationalError):
-            return Trouble.OTHER
-        never_made = error.pgconn is not None or isinstance(error, psycopg.errors.ConnectionTimeout)
-        return Trouble.REFUSED if never_made else Trouble.GONE
+        if isinstance(error, Unreachable):
+            return Trouble.REFUSED
+        return Trouble.GONE if isinstance(error, psycopg.OperationalError) else Trouble.OTHER
 
     def id_in(self, id: UUID) -> UUID:
         """As it is."""

@@ -84,6 +84,8 @@ class Listener:
                 self._pid = os.getpid()
                 self._turn = threading.Condition()
                 self._led = False
+                if self._bell is not None:
+                    self._bell.close()
                 self._bell = _Bell()
                 self._inherited, self._connection = self._connection, None
                 self._retry_at = 0.0

@@ -51,13 +51,25 @@ class Claiming:
             locked = self._chooser.lock(self._cursor, self._kept, chosen)
             skipped |= set(chosen) - {row.seq for row in locked}
             good, buried = self._sorted_out(locked, need)
-            for head in good:
-                run = [head, *self._run_behind(head, want, min(want.per_group, need) - 1)] if need else []
-                runs.append((order(head), self.take(run, want, token)))
-                need -= len(run)
+            taken = self._with_runs(good, want, need)
+            leased = {
+                one.receipt.seq: one for one in self.take([row for run in taken for row in run], want, token)
+            }
+            runs += [(order(run[0]), [leased[row.seq] for row in run]) for run in taken]
+            need -= len(leased)
             if not need or not (buried or len(locked) < len(chosen)):
                 break
         return [delivery for _, run in sorted(runs) for delivery in run]
+
+    def _with_runs(self, heads: Sequence[Owing], want: Want, need: int) -> list[list[Owing]]:
+        """Each head with what comes along behind it, as many as are needed."""
+        runs = []
+        for head in heads:
+            if need <= 0:
+                break
+            runs.append([head, *self._run_behind(head, want, min(want.per_group, need) - 1)])
+            need -= len(runs[-1])
+        return runs
 
     def take(self, due: Sequence[Owing], want: Want, token: bytes) -> list[Delivery]:
         """Lease rows to a want under its token."""
