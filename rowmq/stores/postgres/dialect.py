@@ -13,7 +13,6 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import QueuePool
 
@@ -67,7 +66,7 @@ class PostgresDialect(Dialect):
         self._partitions = False
 
     def engine(self, url: URL) -> Engine:
-        """A pool that, once one connection has turned out to be broken, trusts none that is older."""
+        """A pool of connections with our settings."""
         rest, ours = options(url)
         pooled_elsewhere = ours["prepare"] == "off"
         self._partitions = ours["partitions"] == "day"
@@ -84,7 +83,6 @@ class PostgresDialect(Dialect):
         )
         event.listen(engine, "do_connect", connect)
         event.listen(engine, "connect", lambda connection, _: set_up(connection))
-        _renew_all_after_one_broke(engine)
         return engine
 
     def begin(self, cursor: Any, *, writes: bool) -> None:
@@ -220,25 +218,3 @@ class PostgresDialect(Dialect):
             return False
         self._notified[queue] = now
         return True
-
-
-def _renew_all_after_one_broke(engine: Engine) -> None:
-    """Open anew what was opened before a connection broke: after a restart of the server all are broken."""
-    broke = 0.0
-
-    @event.listens_for(engine, "connect")
-    def opened(_connection: Any, record: Any) -> None:
-        record.info["opened"] = time.monotonic()
-
-    @event.listens_for(engine, "invalidate")
-    def broken(_connection: Any, record: Any, _error: Any) -> None:
-        nonlocal broke
-        if record.info.get("opened", 0.0) >= broke:
-            broke = time.monotonic()
-
-    @event.listens_for(engine, "checkout")
-    def check(_connection: Any, record: Any, _proxy: Any) -> None:
-        if record.info["opened"] < broke:
-            raise DisconnectionError(
-                "another connection of this pool has been broken since this one was opened"
-            )

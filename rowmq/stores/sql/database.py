@@ -21,6 +21,7 @@ from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.dialect import Dialect, Trouble
 from rowmq.stores.sql.forking import Gate, stand_still_at_forks
 from rowmq.stores.sql.queries import load_queries
+from rowmq.stores.sql.renewing import renew_all_after_one_broke
 from rowmq.stores.sql.waiting import Waiters
 
 T = TypeVar("T")
@@ -45,6 +46,7 @@ class Database:
         self.waiters = Waiters()
         self._gate = Gate()
         self._inherited: list[object] = []
+        renew_all_after_one_broke(self.engine)
         stand_still_at_forks(self)
 
     def run(
@@ -152,7 +154,6 @@ class Database:
     def _abandon(self, connection: Any, error: BaseException) -> None:
         if self.dialect.trouble(error) is Trouble.GONE:
             connection.invalidate()
-            self.engine.dispose()  # after a restart of the server, those that idle are broken too
             return
         try:
             connection.rollback()
