@@ -6,6 +6,7 @@ the same transactions, on a connection opened the same way, and nothing built in
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
@@ -63,22 +64,48 @@ def recording() -> Iterator[list[Transaction]]:
 
 
 class Bare:
-    """A driver connection as the store opens it, and nothing else."""
+    """A driver connection as the store opens it, and a loop that does with it what no program can do without.
+
+    It holds the rows of a claim until they are settled, and makes each list of seqs it sends from numbers
+    that it has. Everything else that the store sent is sent again as it is.
+    """
 
     def __init__(self, store: SQLStore) -> None:
         self._connection: Any = store.database.engine.raw_connection()
         self._driver: Any = self._connection.driver_connection
         self._cursor: Any = self._connection.cursor()
+        self._many = store.database.dialect.many
+        self._held: list[Any] = []
 
-    def replay(self, transaction: Transaction) -> Any:
-        """Send a transaction again, and return what was fetched last."""
-        result = None
-        for method, arguments in transaction:
-            result = getattr(self._cursor, method)(*arguments)
+    def prepared(self, transaction: Transaction) -> list[tuple[str, tuple[Any, ...], dict[str, list[Any]]]]:
+        """A transaction with its lists as a program has them, before it sends them."""
+        return [(method, arguments, _lists(arguments)) for method, arguments in transaction]
+
+    def replay(self, transaction: list[tuple[str, tuple[Any, ...], dict[str, list[Any]]]]) -> None:
+        """Send a prepared transaction again."""
+        fetched = []
+        for method, given, lists in transaction:
+            arguments = given
+            if lists:
+                made = {name: self._many([value for value in values]) for name, values in lists.items()}  # noqa: C416
+                arguments = (given[0], {**given[1], **made})
+            fetched.append(getattr(self._cursor, method)(*arguments))
         self._driver.commit()
-        return result
+        self._held = fetched
 
     def close(self) -> None:
         """Give the connection back."""
-        self._cursor.close()
         self._connection.close()
+
+
+def _lists(arguments: tuple[Any, ...]) -> dict[str, list[Any]]:
+    """The lists among a statement's parameters, whatever form they were sent in."""
+    if len(arguments) < 2 or not isinstance(arguments[1], dict):  # noqa: PLR2004 - a statement and its parameters
+        return {}
+    found = {}
+    for name, value in arguments[1].items():
+        if isinstance(value, str) and value.startswith("["):
+            found[name] = json.loads(value)
+        elif isinstance(value, list | tuple):
+            found[name] = list(value)
+    return found

@@ -93,9 +93,11 @@ class Settlement(NamedTuple):
 class Delivery(NamedTuple):
     """A claimed message."""
 
-    receipt: Receipt
+    seq: int
+    token: bytes
     queue: str
-    id: UUID
+    uid: bytes
+    """The id's bytes: a claim of a thousand need not make a thousand UUIDs that nobody looks at."""
     body: bytes
     binary: bool
     metadata: Mapping[str, str]
@@ -109,6 +111,16 @@ class Delivery(NamedTuple):
     lease_until: datetime
     source: str | None
     """The queue this message was dead-lettered from."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """What settles or extends it."""
+        return Receipt(self.seq, self.token)
+
+    @property
+    def id(self) -> UUID:
+        """The message's id."""
+        return UUID(bytes=self.uid)
 
     @property
     def payload(self) -> Any:

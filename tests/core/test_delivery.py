@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from rowmq.core.delivery import LARGEST_CLAIM, Delivery, Membership, Receipt, Want, own_first
+from rowmq.core.delivery import LARGEST_CLAIM, Delivery, Membership, Want, own_first
 from rowmq.core.errors import InvalidName, InvalidSetting
 from rowmq.core.where import Condition
 
@@ -56,9 +56,10 @@ def test_a_want_that_cannot_take_the_first_that_come_is_choosy(options: dict[str
 def delivery(**options: Any) -> Delivery:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     given = {
-        "receipt": Receipt(1, b"t"),
+        "seq": 1,
+        "token": b"t",
         "queue": "q",
-        "id": uuid4(),
+        "uid": uuid4().bytes,
         "body": b'{"a":1}',
         "binary": False,
         "metadata": {},

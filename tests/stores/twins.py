@@ -39,7 +39,7 @@ class Twin:
         for delivery in deliveries:
             assert self.ids[delivery.receipt.seq] == delivery.id
             self.receipts.append(delivery.receipt)
-            plain.append(delivery._replace(receipt=Receipt(0, b"")))
+            plain.append(delivery._replace(seq=0, token=b""))
         return plain
 
     def named(self, name: str | None, deliveries: list[Delivery]) -> list[object]:

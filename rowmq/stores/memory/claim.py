@@ -4,7 +4,7 @@ from heapq import nsmallest
 from secrets import token_bytes
 
 from rowmq.core.clock import moment, span
-from rowmq.core.delivery import Delivery, Receipt, Want, own_first
+from rowmq.core.delivery import Delivery, Want, own_first
 from rowmq.core.outcome import VANISHED, lease_end, overdue
 from rowmq.core.queue import Queue
 from rowmq.core.where import holds
@@ -120,9 +120,10 @@ def delivery(tables: Tables, row: Pending) -> Delivery:
     """A leased row as its holder sees it."""
     stored = tables.messages[row.seq]
     return Delivery(
-        receipt=Receipt(row.seq, row.token or b""),
+        seq=row.seq,
+        token=row.token or b"",
         queue=row.queue,
-        id=stored.message.id,
+        uid=stored.message.id.bytes,
         body=stored.message.body,
         binary=stored.message.binary,
         metadata=dict(stored.message.metadata),

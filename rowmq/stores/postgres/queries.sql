@@ -128,7 +128,7 @@ WITH due AS MATERIALIZED (
 )
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
-       m.id, m.body, m.binary, m.metadata
+       uuid_send(m.id), m.body, m.binary, m.metadata
 FROM due p JOIN rowmq_messages m ON m.seq = p.seq;
 
 -- name: take
@@ -170,7 +170,7 @@ ORDER BY visible_at, seq LIMIT 1 OFFSET :skip;
 -- name: lock
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
-       m.id, m.body, m.binary, m.metadata
+       uuid_send(m.id), m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.seq = ANY(CAST(:seqs AS bigint[])) AND p.visible_at <= :now
 FOR UPDATE OF p SKIP LOCKED;
@@ -178,7 +178,7 @@ FOR UPDATE OF p SKIP LOCKED;
 -- name: next_parked
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
-       m.id, m.body, m.binary, m.metadata
+       uuid_send(m.id), m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
 ORDER BY p.visible_at, p.seq LIMIT 1
@@ -202,7 +202,7 @@ UPDATE rowmq_pending SET token = :token WHERE seq = ANY(CAST(:seqs AS bigint[]))
 -- name: held_by
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
-       m.id, m.body, m.binary, m.metadata
+       uuid_send(m.id), m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.seq = ANY(CAST(:seqs AS bigint[])) AND p.token = :token;
 

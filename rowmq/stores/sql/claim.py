@@ -79,9 +79,8 @@ class Claiming:
         note_vanished(self._cursor, due, self._kept)
         seqs = [row.seq for row in due]
         self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
-        queue, dialect = self._kept.queue, self._cursor.dialect
         ends = [now + lease if row.deadline is None else lease_end(now, lease, row.deadline) for row in due]
-        return deliveries(due, ends, queue, token, dialect, attempts=1)
+        return deliveries(due, ends, self._kept.queue, token, attempts=1)
 
     def _deliverable(self, limit: int) -> list[Owing]:
         """The first rows to deliver. Each look that had to bury is followed by a wider one."""
@@ -103,7 +102,7 @@ class Claiming:
             started = time.monotonic()
             rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
             self._floors.looked_below(kept.id, started)
-        due = in_order(map(Owing._make, rows))[:limit]
+        due = in_order(rows)[:limit]
         if dialect.floors:
             self._floors.raise_to(kept.id, [(row.priority, row.visible_at or 0) for row in due])
         return due

@@ -32,7 +32,7 @@ def left_of(cursor: Cursor, kept: Kept, token: bytes, seqs: Sequence[int]) -> li
     """The messages among these that still carry the token, in the order they were claimed, as they are."""
     found = _carrying(cursor, token, seqs)
     due = [found[seq] for seq in seqs if seq in found]
-    return deliveries(due, [row.time for row in due], kept.queue, token, cursor.dialect, attempts=0)
+    return deliveries(due, [row.time for row in due], kept.queue, token, attempts=0)
 
 
 def _carrying(cursor: Cursor, token: bytes, seqs: Sequence[int]) -> dict[int, Owing]:

@@ -2,16 +2,17 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
-from operator import attrgetter
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.clock import micros, moment, span
-from rowmq.core.delivery import Delivery, Receipt
+from rowmq.core.delivery import Delivery
 from rowmq.core.history import Record
 from rowmq.core.message import Message, dump_metadata
 from rowmq.core.outcome import Owed, Reason, State
@@ -21,7 +22,6 @@ from rowmq.stores.sql.cursor import Row
 from rowmq.stores.sql.dialect import Dialect
 
 EMPTY: Mapping[str, str] = {}
-_PRIORITY, _TIME_AND_SEQ = attrgetter("priority"), attrgetter("visible_at", "seq")
 _shared_moment = lru_cache(maxsize=1024)(moment)
 """The rows of one claim end together, and many of them were pushed together."""
 
@@ -76,64 +76,43 @@ def order(row: Owing) -> tuple[int, int, int]:
     return -row.priority, row.visible_at or 0, row.seq
 
 
-def in_order(rows: Iterable[Owing]) -> list[Owing]:
-    """Rows that are visible, by :func:`order`, only faster: sorting keeps the order of equals."""
-    result = sorted(rows, key=_TIME_AND_SEQ)
-    result.sort(key=_PRIORITY, reverse=True)
-    return result
+def in_order(rows: Iterable[Row]) -> list[Owing]:
+    """Rows of ``pick`` by :func:`order`. Sorting keeps the order of equals, so the last key counts most."""
+    result = sorted(rows, key=itemgetter(0))
+    result.sort(key=itemgetter(3))
+    result.sort(key=itemgetter(2), reverse=True)
+    return list(map(Owing._make, result))
 
 
 def deliveries(
-    rows: Iterable[Owing], ends: Iterable[int], queue: Queue, token: bytes, dialect: Dialect, *, attempts: int
+    rows: Sequence[Owing], ends: Iterable[int], queue: Queue, token: bytes, *, attempts: int
 ) -> list[Delivery]:
     """Taken rows and their leases' ends as the holder sees them; ``attempts`` is what the claim added.
 
-    The columns are taken by their places because this is where a claim spends most of its own time.
+    Made column by column, because this is where a claim spends most of its own time.
     """
-    name, most, id_out = queue.name, queue.max_attempts, dialect.id_out
-    return [
-        Delivery(
-            Receipt(seq, token),
-            name,
-            id_out(id),
-            body,
-            bool(binary),
-            json.loads(metadata) if metadata else EMPTY,
-            tried + attempts,
-            most,
-            receives + attempts,
-            priority,
-            group,
-            _shared_moment(created_at),
-            None if deadline is None else moment(deadline),
-            _shared_moment(end),
-            source,
-        )
-        for (
-            (
-                seq,
-                _,
-                priority,
-                _,
-                _,
-                _,
-                tried,
-                receives,
-                _,
-                _,
-                _,
-                deadline,
-                source,
-                created_at,
-                group,
-                id,
-                body,
-                binary,
-                metadata,
-            ),
-            end,
-        ) in zip(rows, ends, strict=True)
-    ]
+    if not rows:
+        return []
+    said: Any = Owing._make(zip(*rows, strict=True))  # of columns, for once
+    columns = zip(
+        said.seq,
+        repeat(token),
+        repeat(queue.name),
+        said.id,
+        said.body,
+        map(bool, said.binary),
+        [json.loads(metadata) if metadata else EMPTY for metadata in said.metadata],
+        [tried + attempts for tried in said.attempts],
+        repeat(queue.max_attempts),
+        [received + attempts for received in said.receives],
+        said.priority,
+        said.group_name,
+        map(_shared_moment, said.created_at),
+        map(_moment, said.deadline),
+        map(_shared_moment, ends),
+        said.source,
+    )
+    return list(map(Delivery._make, columns))
 
 
 def kept_queue(row: Row) -> Kept:

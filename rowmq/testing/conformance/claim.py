@@ -77,9 +77,10 @@ def test_a_delivery_says_all_there_is_to_know(store: Store) -> None:
     seq = push(store, said).seqs[0]
     delivery = claim_one(store, now=after(1))
     assert delivery == Delivery(
-        receipt=delivery.receipt,
+        seq=seq,
+        token=delivery.token,
         queue="q",
-        id=said.id,
+        uid=said.id.bytes,
         body=b"[1]",
         binary=False,
         metadata={"v": "1"},
@@ -93,8 +94,9 @@ def test_a_delivery_says_all_there_is_to_know(store: Store) -> None:
         lease_until=after(31),
         source=None,
     )
-    assert delivery.receipt.seq == seq
-    assert len(delivery.receipt.token) == 16
+    assert delivery.id == said.id
+    assert delivery.receipt == (seq, delivery.token)
+    assert len(delivery.token) == 16
 
 
 def test_a_claim_is_seen_in_the_history(store: Store) -> None:
