@@ -14,8 +14,7 @@ from pymysql.connections import Connection as DriverConnection
 from pymysql.constants import SERVER_STATUS
 from pymysql.err import InterfaceError, MySQLError
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.orm import Session
+from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL, RowMQError
@@ -67,6 +66,7 @@ def style(sql: str) -> str:
 class MySQLDialect(Dialect):
     """MariaDB or MySQL through PyMySQL."""
 
+    driver = DriverConnection
     package = "rowmq.stores.mysql"
     style = staticmethod(style)
     floors = True
@@ -97,17 +97,9 @@ class MySQLDialect(Dialect):
     def begin(self, cursor: Any, *, writes: bool) -> None:
         """Nothing to do: the first statement begins."""
 
-    def driver_connection(self, tx: object) -> Any:
-        """The PyMySQL connection of the caller's transaction, giving cursors of ours."""
-        connection: Any = tx
-        if isinstance(tx, Session):
-            connection = tx.connection().connection.driver_connection
-        elif isinstance(tx, Connection):
-            connection = tx.connection.driver_connection
-        if not isinstance(connection, DriverConnection):
-            said = "a SQLAlchemy Session or Connection on PyMySQL or a PyMySQL connection"
-            raise InvalidSetting(f"tx is {said}, not {type(tx).__name__}")
-        status: int = connection.server_status  # type: ignore[attr-defined]
+    def joined(self, connection: Any) -> Any:
+        """The connection with cursors of ours."""
+        status: int = connection.server_status
         if connection.get_autocommit() and not status & SERVER_STATUS.SERVER_STATUS_IN_TRANS:
             raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")
         if connection.charset != CHARSET:

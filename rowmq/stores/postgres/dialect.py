@@ -12,8 +12,7 @@ from uuid import UUID
 import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.orm import Session
+from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL
@@ -55,6 +54,7 @@ _CLASSES = {
 class PostgresDialect(Dialect):
     """PostgreSQL through psycopg 3."""
 
+    driver = psycopg.Connection
     package = "rowmq.stores.postgres"
     style = staticmethod(pyformat)
     floors = True
@@ -90,17 +90,8 @@ class PostgresDialect(Dialect):
         if self._lax and writes:
             cursor.execute("SET LOCAL synchronous_commit = off")
 
-    def driver_connection(self, tx: object) -> Any:
-        """The psycopg connection of the caller's transaction."""
-        connection: Any = tx
-        if isinstance(tx, Session):
-            connection = tx.connection().connection.driver_connection
-        elif isinstance(tx, Connection):
-            connection = tx.connection.driver_connection
-        if not isinstance(connection, psycopg.Connection):
-            raise InvalidSetting(
-                f"tx is a SQLAlchemy Session or Connection or a psycopg.Connection, not {type(tx).__name__}"
-            )
+    def joined(self, connection: Any) -> Any:
+        """The connection with cursors of ours."""
         if connection.closed:
             raise InvalidSetting("tx is closed")
         if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:

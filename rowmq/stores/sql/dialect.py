@@ -7,8 +7,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID, SafeUUID
 
-from sqlalchemy.engine import URL, Engine
+from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.orm import Session
 
+from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Durability
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def uuid_of(value: bytes) -> UUID:
 class Dialect(ABC):
     """One database's ways. A store is this and a ``queries.sql``."""
 
+    driver: type
+    """The class of the driver's connections."""
     package: str
     """Where queries.sql and migrations/ are."""
     style: Callable[[str], str]
@@ -83,9 +87,23 @@ class Dialect(ABC):
     def begin(self, cursor: Any, *, writes: bool) -> None:
         """Begin a transaction on a driver's cursor."""
 
-    @abstractmethod
     def driver_connection(self, tx: object) -> Any:
         """The driver connection of the caller's transaction; InvalidSetting if it is not ours or not open."""
+        connection: Any = tx
+        if isinstance(tx, Session):
+            connection = tx.connection().connection.driver_connection
+        elif isinstance(tx, Connection):
+            connection = tx.connection.driver_connection
+        if not isinstance(connection, self.driver):
+            ours = f"{self.driver.__module__.partition('.')[0]}.{self.driver.__name__}"
+            raise InvalidSetting(
+                f"tx is a SQLAlchemy Session or Connection or a {ours}, not {type(tx).__name__}"
+            )
+        return self.joined(connection)
+
+    @abstractmethod
+    def joined(self, connection: Any) -> Any:
+        """A caller's connection, ready for our cursors; InvalidSetting if it has begun no transaction."""
 
     @abstractmethod
     def trouble(self, error: BaseException) -> Trouble:

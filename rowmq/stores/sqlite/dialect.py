@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine
-from sqlalchemy.orm import Session
+from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL
@@ -40,6 +39,7 @@ _GRADES = {
 class SQLiteDialect(Dialect):
     """SQLite through the driver that comes with Python."""
 
+    driver = sqlite3.Connection
     package = "rowmq.stores.sqlite"
     style = staticmethod(named)
 
@@ -84,17 +84,8 @@ class SQLiteDialect(Dialect):
         """Begin with the write lock: a transaction that wants it later may be refused in the middle."""
         cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
-    def driver_connection(self, tx: object) -> Any:
-        """The sqlite3 connection of the caller's transaction."""
-        connection: Any = tx
-        if isinstance(tx, Session):
-            connection = tx.connection().connection.driver_connection
-        elif isinstance(tx, Connection):
-            connection = tx.connection.driver_connection
-        if not isinstance(connection, sqlite3.Connection):
-            raise InvalidSetting(
-                f"tx is a SQLAlchemy Session or Connection or a sqlite3.Connection, not {type(tx).__name__}"
-            )
+    def joined(self, connection: Any) -> Any:
+        """The connection as it is, with our function."""
         if connection.isolation_level is None and not connection.in_transaction:
             raise InvalidSetting("tx is in autocommit mode and has not begun a transaction")
         connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
