@@ -9,10 +9,20 @@ from rowmq.core.delivery import Delivery, Want
 from rowmq.core.outcome import Reason, lease_end, overdue
 from rowmq.core.queue import Guarantee
 from rowmq.stores.sql.choosing import Chooser
-from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.ending import bury, note_vanished
 from rowmq.stores.sql.floors import Floors
-from rowmq.stores.sql.rows import Kept, Owing, deliveries, in_order, order
+from rowmq.stores.sql.rows import (
+    ATTEMPTS,
+    PRIORITY,
+    VISIBLE_AT,
+    Kept,
+    Owing,
+    columns_of,
+    deliveries,
+    in_order,
+    order,
+)
 
 ROUNDS = 1000
 """How often one claim looks again after burying; what is left is buried by the next one."""
@@ -71,29 +81,34 @@ class Claiming:
             need -= len(runs[-1])
         return runs
 
-    def take(self, due: Sequence[Owing], want: Want, token: bytes) -> list[Delivery]:
+    def take(self, due: Sequence[Row], want: Want, token: bytes) -> list[Delivery]:
         """Lease rows to a want under its token."""
         if not due:
             return []
+        said = columns_of(due)
         now, lease = self._kept.now, span(want.lease or self._kept.queue.lease)
-        note_vanished(self._cursor, due, self._kept)
-        seqs = [row.seq for row in due]
-        self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=now + lease)
-        ends = [now + lease if row.deadline is None else lease_end(now, lease, row.deadline) for row in due]
-        return deliveries(due, ends, self._kept.queue, token, attempts=1)
+        if any(said.attempts):
+            note_vanished(self._cursor, map(Owing._make, due), self._kept)
+        seqs, until = list(said.seq), now + lease
+        self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=until)
+        ends = [until if deadline is None else lease_end(now, lease, deadline) for deadline in said.deadline]
+        return deliveries(said, ends, self._kept.queue, token, attempts=1)
 
-    def _deliverable(self, limit: int) -> list[Owing]:
+    def _deliverable(self, limit: int) -> Sequence[Row]:
         """The first rows to deliver. Each look that had to bury is followed by a wider one."""
-        good: list[Owing] = []
+        good: Sequence[Row] = []
         look = limit
         for _ in range(ROUNDS):
-            good, buried = self._sorted_out(self._picked(look), limit)
+            rows = self._picked(look)
+            if not self._may_expire and not any(map(ATTEMPTS, rows)):  # nearly every claim
+                return rows[:limit]
+            good, buried = self._sorted_out(list(map(Owing._make, rows)), limit)
             if not buried:
                 break
             look = max(limit, min(4 * look, LARGEST_LOOK))
         return good
 
-    def _picked(self, limit: int) -> list[Owing]:
+    def _picked(self, limit: int) -> list[Row]:
         """Lock due rows, from the floors first and from the beginning when that is allowed."""
         kept, dialect = self._kept, self._cursor.dialect
         floors = self._floors.of(kept.id, kept.now) if dialect.floors else [0] * 10
@@ -104,13 +119,11 @@ class Claiming:
             self._floors.looked_below(kept.id, started)
         due = in_order(rows)[:limit]
         if dialect.floors:
-            self._floors.raise_to(kept.id, [(row.priority, row.visible_at or 0) for row in due])
+            self._floors.raise_to(kept.id, zip(map(PRIORITY, due), map(VISIBLE_AT, due), strict=True))
         return due
 
     def _sorted_out(self, rows: Sequence[Owing], need: int) -> tuple[list[Owing], bool]:
         """The rows to deliver, up to ``need``; overdue ones before the last of them are buried."""
-        if not self._may_expire and not any(row.attempts for row in rows):  # nearly every claim
-            return list(rows[:need]), False
         good: list[Owing] = []
         dead: list[tuple[Owing, Reason]] = []
         for row in rows:

@@ -12,7 +12,7 @@ from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.leasing import renew
 from rowmq.stores.sql.lookup import queues_by_id
-from rowmq.stores.sql.rows import Kept, Owing, deliveries
+from rowmq.stores.sql.rows import Kept, Owing, columns_of, deliveries
 
 
 def claim_named(cursor: Cursor, claiming: Claiming, kept: Kept, want: Want) -> list[Delivery]:
@@ -32,7 +32,9 @@ def left_of(cursor: Cursor, kept: Kept, token: bytes, seqs: Sequence[int]) -> li
     """The messages among these that still carry the token, in the order they were claimed, as they are."""
     found = _carrying(cursor, token, seqs)
     due = [found[seq] for seq in seqs if seq in found]
-    return deliveries(due, [row.time for row in due], kept.queue, token, attempts=0)
+    if not due:
+        return []
+    return deliveries(columns_of(due), [row.time for row in due], kept.queue, token, attempts=0)
 
 
 def _carrying(cursor: Cursor, token: bytes, seqs: Sequence[int]) -> dict[int, Owing]:

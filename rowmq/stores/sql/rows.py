@@ -71,29 +71,37 @@ class Owing(NamedTuple):
         return Owed(self.attempts, self.token is not None, self.deadline, self.created_at)
 
 
+SEQ, PRIORITY, VISIBLE_AT, ATTEMPTS = (
+    itemgetter(Owing._fields.index(name)) for name in ("seq", "priority", "visible_at", "attempts")
+)
+"""The columns of rows that have not been made an Owing."""
+
+
 def order(row: Owing) -> tuple[int, int, int]:
     """The claim order."""
     return -row.priority, row.visible_at or 0, row.seq
 
 
-def in_order(rows: Iterable[Row]) -> list[Owing]:
+def in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows of ``pick`` by :func:`order`. Sorting keeps the order of equals, so the last key counts most."""
-    result = sorted(rows, key=itemgetter(0))
-    result.sort(key=itemgetter(3))
-    result.sort(key=itemgetter(2), reverse=True)
-    return list(map(Owing._make, result))
+    result = sorted(rows, key=SEQ)
+    result.sort(key=VISIBLE_AT)
+    result.sort(key=PRIORITY, reverse=True)
+    return result
+
+
+def columns_of(rows: Sequence[Row]) -> Any:
+    """Rows like :class:`Owing`, at least one, turned on their side: an Owing of columns.
+
+    A claim goes by columns as long as it can, because making values row by row is most of its own time.
+    """
+    return Owing._make(zip(*rows, strict=True))
 
 
 def deliveries(
-    rows: Sequence[Owing], ends: Iterable[int], queue: Queue, token: bytes, *, attempts: int
+    said: Any, ends: Iterable[int], queue: Queue, token: bytes, *, attempts: int
 ) -> list[Delivery]:
-    """Taken rows and their leases' ends as the holder sees them; ``attempts`` is what the claim added.
-
-    Made column by column, because this is where a claim spends most of its own time.
-    """
-    if not rows:
-        return []
-    said: Any = Owing._make(zip(*rows, strict=True))  # of columns, for once
+    """Taken rows' columns and leases' ends as the holder sees them; ``attempts`` is what the claim added."""
     columns = zip(
         said.seq,
         repeat(token),
