@@ -1,10 +1,12 @@
 """Opening stores: what is wrong with a URL is said in a sentence."""
 
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
 
 import rowmq
+from rowmq.stores import opening
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,47 @@ def test_sqlite_is_durable_unless_the_url_says_otherwise(tmp_path: Path) -> None
     store = rowmq.open_store(f"sqlite:///{tmp_path}/q.db")
     assert (grades, store.durability.grade) == ({"full": "A", "normal": "B", "off": "B"}, "A")
     store.close()
+
+
+def test_a_package_can_bring_a_store_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint(name="shelf", group="rowmq.stores", value="tests.stores.test_opening:Shelf")
+    monkeypatch.setattr(opening, "entry_points", lambda **_: EntryPoints([entry]))
+    store = rowmq.open_store("shelf://here")
+    assert isinstance(store, Shelf)
+    assert store.url == "shelf://here"
+    monkeypatch.setattr(opening, "entry_points", lambda **_: EntryPoints([]))
+    with pytest.raises(rowmq.InvalidURL, match="no store is called 'shelf'"):
+        rowmq.open_store("shelf://here")
+
+
+class Shelf:
+    """Somebody else's store."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+
+def test_servers_tell_their_durability(sql_url: str) -> None:
+    store = rowmq.open_store(sql_url)
+    assert store.durability.grade == "A"
+    assert "every commit is on the disk" in store.durability.because
+    store.close()
+
+
+def test_postgresql_that_does_not_wait_for_the_disk_says_so(postgres_url: str) -> None:
+    store = rowmq.open_store(f"{postgres_url}&durability=off")
+    assert store.durability.grade == "C"
+    assert "synchronous_commit=off" in store.durability.because
+    store.close()
+
+
+@pytest.mark.parametrize("option", ["durability=maybe", "prepare=perhaps", "partitions=hour", "colour=red"])
+def test_an_option_that_postgresql_does_not_have_is_an_invalid_url(option: str) -> None:
+    with pytest.raises(rowmq.InvalidURL):
+        rowmq.open_store(f"postgresql://127.0.0.1:1/x?{option}")
+
+
+@pytest.mark.parametrize("url", ["mysql://127.0.0.1:1", "mysql://127.0.0.1:1/x?colour=red"])
+def test_a_mysql_url_without_a_database_or_with_an_unknown_option_is_invalid(url: str) -> None:
+    with pytest.raises(rowmq.InvalidURL):
+        rowmq.open_store(url)
