@@ -58,8 +58,7 @@ class SQLTopics:
             if queue in {row[0] for row in bound}:
                 return False
             cursor.run("bind", topic=found.id, queue=kept.id)
-            if found.gracious:
-                _hand_over(cursor, found, queue)
+            _hand_over(cursor, found, queue)
             if not bound:
                 cursor.run("topic_bound", topic=found.id, at=found.now)
             return True
