@@ -321,6 +321,7 @@ class MariaDBServer(Server):
             str(self._installer),
             "--no-defaults",
             f"--datadir={self.data}",
+            f"--tmpdir={self.directory}",  # a server that starts empties a shared one
             "--auth-root-authentication-method=normal",
             "--skip-test-db",
             "--skip-name-resolve",
