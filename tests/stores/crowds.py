@@ -53,8 +53,8 @@ class Scene(NamedTuple):
     name: str
     crowd: Crowd
     small: Crowd = Crowd()
-    due: int = 10
-    limit: int = 10
+    due: int = 1
+    limit: int = 1
 
 
 class Round(NamedTuple):
@@ -71,7 +71,7 @@ def scenes(scale: int) -> list[Scene]:
     return [
         Scene("finished", Crowd(finished=100_000 * scale)),
         Scene("waiting", Crowd(waiting=10_000 * scale)),
-        Scene("scheduled", Crowd(scheduled=100_000 * scale), due=3),
+        Scene("scheduled", Crowd(scheduled=100_000 * scale), due=3, limit=10),
         Scene("leased", Crowd(leased=5_000 * scale)),
         Scene("groups", Crowd(grouped=10_000 * scale, groups=1_000 * scale), few, due=0),
         Scene("one group", Crowd(grouped=10_000 * scale, groups=1), alone, due=0),
