@@ -247,7 +247,8 @@ class Store(Protocol):
         """Lease messages to each want, first wants first: highest priority, then longest visible, then seq.
 
         A claimed message is hidden until its lease ends and its attempt counts. Whatever is found
-        overdue on the way is buried. A paused queue gives nothing. Raises QueueNotFound.
+        overdue on the way is buried. A paused queue gives nothing. A busy store may give less than there
+        is, but it gives nothing only if it found nothing. Raises QueueNotFound.
         """
 
     def extend(

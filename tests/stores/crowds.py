@@ -66,8 +66,8 @@ class Round(NamedTuple):
 
 def scenes(scale: int) -> list[Scene]:
     """Every crowd a claim must not notice; scale 10 is the full size, 1 a tenth of it."""
-    few = Crowd(grouped=20 * ROUNDS, groups=20)
-    alone = Crowd(grouped=2 * ROUNDS, groups=1)
+    few = Crowd(grouped=40 * ROUNDS, groups=20)
+    alone = Crowd(grouped=4 * ROUNDS, groups=1)
     return [
         Scene("finished", Crowd(finished=100_000 * scale)),
         Scene("waiting", Crowd(waiting=10_000 * scale)),

@@ -6,6 +6,7 @@ Asserted on counted work, which is the same on every machine, never on time.
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
@@ -13,6 +14,7 @@ from sqlalchemy import text
 
 from rowmq.stores import open_store
 from rowmq.stores.sql import floors
+from rowmq.testing.build import T0
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
 from tests.stores.crowds import Scene, fill, measure, scenes
 from tests.stores.work import counting, meter_of
@@ -71,6 +73,16 @@ def test_a_claim_and_its_ack_do_not_notice(pair: Pair, scene: Scene) -> None:
     print(f"{scene.name}: {crowded.work} {unit} for {crowded.messages}, {small.work} for {small.messages}")  # noqa: T201
     assert crowded.messages == small.messages == (scene.due or min(scene.limit, scene.crowd.groups))
     assert crowded.work <= 1.25 * small.work + 20, f"{crowded.work} {unit} instead of {small.work}"
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_claims_of_ten_pay_for_deeper_indexes_only(pair: Pair, scene: Scene) -> None:
+    """Each message is looked up in several indexes, and a bigger index is a page or two deeper."""
+    tens = scene._replace(due=min(10, 10 * scene.due), limit=10)
+    salt, later = 100 + SCENES.index(scene), T0 + timedelta(hours=1)
+    crowded, small = (measure(store, tens, salt, start=later) for store in pair)
+    assert crowded.messages == small.messages > 0
+    assert crowded.work <= 1.25 * small.work + 20 * crowded.messages
 
 
 def test_work_is_counted(pair: Pair) -> None:
