@@ -1,0 +1,1 @@
+"""Producers, consumers, workers, tasks and schedules: the only threads, and the only clock on the wall."""
