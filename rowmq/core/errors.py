@@ -14,6 +14,9 @@
     │   ├── QueueFull
     │   └── DuplicateMessage
     ├── LeaseLost               the receipt is not the message's any more
+    ├── TaskFailed              the task whose result was asked for is dead or gone
+    ├── WorkerState             a worker started twice, or stopped without having been started
+    ├── StopTimeout             a worker's handlers did not finish in time
     └── StoreError
         ├── StoreUnavailable    down, refused, or too busy after all tries; nothing was written
         ├── OutcomeUnknown      the reply to COMMIT was lost: written or not, look before repeating
@@ -73,6 +76,18 @@ class DuplicateMessage(Refused):
 
 class LeaseLost(RowMQError):
     """The lease ended and the message went on without this holder."""
+
+
+class TaskFailed(RowMQError):
+    """The task whose result was asked for is dead, or is not in the store any more."""
+
+
+class WorkerState(RowMQError):
+    """A worker can be started once and stopped once."""
+
+
+class StopTimeout(RowMQError, TimeoutError):
+    """Handlers were still running when a worker's time to stop was over; their messages come back."""
 
 
 class StoreError(RowMQError):
