@@ -12,7 +12,8 @@
     │   ├── QueueNotFound
     │   ├── QueueInUse
     │   ├── QueueFull
-    │   └── DuplicateMessage
+    │   ├── DuplicateMessage
+    │   └── ScheduleNotFound
     ├── LeaseLost               the receipt is not the message's any more
     ├── TaskFailed              the task whose result was asked for is dead or gone
     ├── WorkerState             a worker started twice, or stopped without having been started
@@ -72,6 +73,14 @@ class QueueFull(Refused):
 
 class DuplicateMessage(Refused):
     """Another message already has this id."""
+
+
+class ScheduleNotFound(Refused, LookupError):
+    """No schedule has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no schedule {name!r}; put it first")
+        self.name = name
 
 
 class LeaseLost(RowMQError):
