@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ OWN = frozenset({"time", "level", "event", "exception"})
 LONGEST_REASON = 200
 HIDDEN = "***"
 _SECRETS = ("pass", "pwd", "secret", "token")
-_USER = re.compile(r"(?P<scheme>[\w+.-]*:/+)?(?P<user>.*?)(?::|%3a).*@", re.DOTALL | re.IGNORECASE)
+_COLON = re.compile(":|%3a", re.IGNORECASE)
 
 
 def event(
@@ -117,7 +118,7 @@ def redacted(url: str) -> str:
     if "://" not in url and ("@" in url or "=" in url):
         return HIDDEN  # no URL, but maybe another way to say a password
     # The query first: an "@" in a password given there must not be taken for the end of the user's.
-    return _USER.sub(rf"\g<scheme>\g<user>:{HIDDEN}@", _without_query_secrets(url), count=1)
+    return _without_user_secret(_without_query_secrets(url))
 
 
 def first_line(text: str) -> str:
@@ -128,7 +129,7 @@ def first_line(text: str) -> str:
 
 def redacted_text(text: str) -> str:
     """Text in which URLs may stand, without their passwords."""
-    return redacted(text) if "://" in text else text
+    return " ".join(redacted(word) if "://" in word else word for word in text.split(" "))
 
 
 def escaped(text: str) -> str:
@@ -143,21 +144,18 @@ class LogEvents(Middleware):
 
     def after(self, message: "ClaimedMessage", outcome: Outcome, error: BaseException | None) -> None:
         """Log how a handler's run ended."""
-        about = {"queue": message.queue, "id": message.id, "attempt": message.attempt}
+        about = _about(message)
         if isinstance(outcome, Ack):
             event(logger, logging.DEBUG, "message.done", **about)
         elif isinstance(outcome, Release):
             event(logger, logging.DEBUG, "message.released", **about)
         else:
-            next = type(outcome).__name__.lower()
-            event(
-                logger, logging.WARNING, "message.failed", **about, outcome=next, **_why(outcome.error, error)
-            )
+            about |= {"outcome": type(outcome).__name__.lower(), **_why(outcome.error, error)}
+            event(logger, logging.WARNING, "message.failed", **about)
 
     def on_lost(self, message: "ClaimedMessage") -> None:
         """Log that a message went on without its holder."""
-        about = {"queue": message.queue, "id": message.id, "attempt": message.attempt}
-        event(logger, logging.WARNING, "message.lost", **about)
+        event(logger, logging.WARNING, "message.lost", **_about(message))
 
     @contextmanager
     def around_worker(self, worker: "Worker") -> Iterator[None]:
@@ -169,6 +167,10 @@ class LogEvents(Middleware):
             event(logger, logging.INFO, "worker.stopped", worker=worker.name)
 
 
+def _about(message: "ClaimedMessage") -> dict[str, Any]:
+    return {"queue": message.queue, "id": message.id, "attempt": message.attempt}
+
+
 def _why(kept: str | None, error: BaseException | None) -> dict[str, str]:
     if error is None:
         return {"reason": first_line(kept or "")}
@@ -176,6 +178,8 @@ def _why(kept: str | None, error: BaseException | None) -> dict[str, str]:
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no such numbers
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, datetime):
@@ -207,9 +211,19 @@ def _without_query_secrets(url: str) -> str:
         key, equals, _ = item.partition("=")
         # A separator inside a password that nobody encoded goes on hiding.
         hiding = _is_secret(key) or (hiding and (separator == ";" or not equals))
-        kept += [separator, f"{key}={HIDDEN}" if hiding and equals else HIDDEN if hiding else item]
+        shown = f"{key}={HIDDEN}" if _is_secret(key) else HIDDEN
+        kept += [separator, shown if hiding else item]
     return "".join(kept)
 
 
 def _is_secret(key: str) -> bool:
     return any(word in unquote_plus(key).lower() for word in _SECRETS)
+
+
+def _without_user_secret(url: str) -> str:
+    before, at, after = url.rpartition("@")
+    scheme, slashes, user = before.partition("://")
+    if not slashes or ":" in scheme:  # no scheme at all: what looks like one may be a password's beginning
+        scheme, slashes, user = "", "", before
+    name, *secret = _COLON.split(user, maxsplit=1)
+    return f"{scheme}{slashes}{name}:{HIDDEN}{at}{after}" if at and secret else url
