@@ -21,10 +21,11 @@ CANDIDATES = 10_000
 class Want:
     """One caller's wish: up to ``limit`` messages under one token.
 
-    ``lease`` None means the queue's. A registered ``consumer`` gets its own share first. ``where`` and
-    ``max_age`` leave other messages untouched. ``per_group`` messages of one group may come together, in
-    order. A ``name`` makes the claim findable later: the same name never claims twice, it gets what is
-    left of the first claim. ``upto`` leaves out messages pushed after that seq.
+    ``lease`` None means the queue's. A registered ``consumer`` gets its own share first, unless ``share`` is
+    False: then its name is only written down with what it takes. ``where`` and ``max_age`` leave other
+    messages untouched. ``per_group`` messages of one group may come together, in order. A ``name`` makes the
+    claim findable later: the same name never claims twice, it gets what is left of the first claim. ``upto``
+    leaves out messages pushed after that seq.
     """
 
     limit: int = 1
@@ -35,6 +36,7 @@ class Want:
     per_group: int = 1
     name: str | None = None
     upto: int | None = None
+    share: bool = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= LARGEST_CLAIM:
@@ -49,12 +51,17 @@ class Want:
                 check_name(text, what)
 
     @property
+    def sharer(self) -> str | None:
+        """The consumer whose share comes first, if it wants one."""
+        return self.consumer if self.share else None
+
+    @property
     def choosy(self) -> bool:
         """Whether this want cannot simply take the first messages that are due."""
         return bool(
             self.where
             or self.max_age
-            or self.consumer
+            or self.sharer
             or self.per_group > 1
             or self.name
             or self.upto is not None
@@ -141,6 +148,12 @@ class Membership:
     count: int
     joined: bool
     """Whether this beat registered the consumer (anew)."""
+
+
+def check_ttl(what: str, ttl: timedelta) -> None:
+    """Refuse a time to live that is none."""
+    if not timedelta(0) < ttl <= timedelta(days=3650):
+        raise InvalidSetting(f"a {what} lives longer than 0 and at most 3650 days, not {ttl}")
 
 
 def own_first(candidates: list[int], membership: Membership | None, limit: int) -> list[int]:

@@ -38,6 +38,8 @@ class Record(NamedTuple):
     reason: Reason | None
     """Why it is dead, or why it was dead-lettered."""
     source: str | None
+    result: bytes | None = None
+    """What its ack was given, JSON text."""
 
     @property
     def payload(self) -> Any:

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.clock import span
-from rowmq.core.errors import InvalidSetting
+from rowmq.core.errors import InvalidMessage, InvalidSetting
 from rowmq.core.queue import Guarantee, Queue
 
 LONGEST_ERROR = 2**20
+LARGEST_RESULT = 2**20
 
 
 class State(StrEnum):
@@ -38,7 +39,13 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """It is done."""
+    """It is done. The ``result``, JSON text, is kept as long as the outcome is."""
+
+    result: bytes | None = None
+
+    def __post_init__(self) -> None:
+        if self.result is not None:
+            _check_result(self.result)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +56,21 @@ class Retry:
     error: str | None = None
 
     def __post_init__(self) -> None:
-        if not timedelta(0) <= self.delay <= timedelta(days=3650):
-            raise InvalidSetting(f"a retry's delay is between 0 and 3650 days, not {self.delay}")
+        _check_delay("retry", self.delay)
         object.__setattr__(self, "error", _storable(self.error))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """It was not tried: it comes back at once and the attempt does not count."""
+    """It was not tried: it comes back, at once or after a delay, and the attempt does not count.
+
+    What it took of the queue's rate when it was claimed is not given back.
+    """
+
+    delay: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        _check_delay("release", self.delay)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +165,18 @@ def lease_end(now: int, lease: int, deadline: int | None) -> int:
 def group_of(group: str | None, *, fifo: bool) -> str | None:
     """The group a message belongs to: in a fifo queue, all that have none share one."""
     return "" if group is None and fifo else group
+
+
+def _check_delay(what: str, delay: timedelta) -> None:
+    if not timedelta(0) <= delay <= timedelta(days=3650):
+        raise InvalidSetting(f"a {what}'s delay is between 0 and 3650 days, not {delay}")
+
+
+def _check_result(result: object) -> None:
+    if not isinstance(result, bytes):
+        raise InvalidMessage(f"a result is bytes, not {type(result).__name__}")
+    if len(result) > LARGEST_RESULT:
+        raise InvalidMessage(f"a result has at most {LARGEST_RESULT} bytes, this one has {len(result)}")
 
 
 def _storable(error: str | None) -> str | None:

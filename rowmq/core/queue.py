@@ -12,6 +12,7 @@ from rowmq.core.names import check_name
 
 LONGEST_SPAN = timedelta(days=3650)
 LARGEST_LENGTH = 100_000
+LARGEST_RATE = 1_000_000
 
 
 class Guarantee(StrEnum):
@@ -28,13 +29,34 @@ class Archive(StrEnum):
     REQUIRED = "required"
 
 
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most about ``limit`` messages are claimed in each ``period``, by all claimers together.
+
+    A bucket holds ``limit`` messages and refills evenly by the store's clock. Each delivery takes one out,
+    and nothing puts one back: neither a release nor a retry.
+    """
+
+    limit: int
+    period: timedelta
+
+    def __post_init__(self) -> None:
+        if not _is_whole(self.limit) or not 1 <= self.limit <= LARGEST_RATE:
+            raise InvalidSetting(
+                f"a rate's limit is a whole number from 1 to {LARGEST_RATE}, not {self.limit!r}"
+            )
+        _check_span(
+            "a rate's period", self.period, shortest=timedelta(milliseconds=1), longest=timedelta(days=1)
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """A queue's name and settings; every one can be changed while the queue is in use.
 
     ``max_attempts`` None is unlimited, ``retention`` None keeps finished messages for ever and 0 drops
-    the payload at the ack, ``max_age`` None never expires, ``max_length`` None
-    never refuses.
+    the payload at the ack, ``max_age`` None never expires, ``max_length`` None never refuses, ``rate`` None
+    delivers as fast as it is claimed. A changed rate counts from the next claim on.
     """
 
     name: str
@@ -51,6 +73,7 @@ class Queue:
     max_length: int | None = None
     archive: Archive = Archive.OPTIONAL
     tags: Mapping[str, str] = field(default_factory=dict)
+    rate: Rate | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -80,6 +103,8 @@ class Queue:
     def _check_choices(self) -> None:
         if not isinstance(self.backoff, Backoff):
             raise InvalidSetting(f"backoff is a Backoff, not {self.backoff!r}")
+        if self.rate is not None and not isinstance(self.rate, Rate):
+            raise InvalidSetting(f"rate is a Rate or None, not {self.rate!r}")
         for name, value, choices in (
             ("delivery", self.delivery, Guarantee),
             ("archive", self.archive, Archive),
@@ -109,8 +134,10 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _check_span(name: str, value: object, *, shortest: timedelta = timedelta(0)) -> None:
+def _check_span(
+    name: str, value: object, *, shortest: timedelta = timedelta(0), longest: timedelta = LONGEST_SPAN
+) -> None:
     if not isinstance(value, timedelta):
         raise InvalidSetting(f"{name} is a timedelta, not {value!r}")
-    if not shortest <= value <= LONGEST_SPAN:
-        raise InvalidSetting(f"{name} is between {shortest} and {LONGEST_SPAN.days} days, not {value}")
+    if not shortest <= value <= longest:
+        raise InvalidSetting(f"{name} is between {shortest} and {longest.days} days, not {value}")

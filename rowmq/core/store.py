@@ -127,6 +127,12 @@ class Consumers(Protocol):
     def list(self, queue: str | None = None, *, now: datetime | None = None) -> list[ConsumerInfo]:
         """The consumers alive now, by queue and birth."""
 
+    def lead(self, role: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> bool:
+        """Take the lead of a role, or keep it, for that long from now; False while another has it.
+
+        Of any number who ask at once, one gets it. The same consumer may ask again at any time.
+        """
+
 
 class Schedules(Protocol):
     """Messages pushed by the clock. The store fires a tick once; what the ticks are is the scheduler's."""
@@ -227,6 +233,9 @@ class Store(Protocol):
     schedules: Schedules
     history: History
 
+    def now(self) -> datetime:
+        """What the store's clock says: the moment that ``now=None`` stands for."""
+
     @property
     def durability(self) -> Durability:
         """What an acknowledged write survives, read from the database's own settings."""
@@ -247,8 +256,9 @@ class Store(Protocol):
         """Lease messages to each want, first wants first: highest priority, then longest visible, then seq.
 
         A claimed message is hidden until its lease ends and its attempt counts. Whatever is found
-        overdue on the way is buried. A paused queue gives nothing. A busy store may give less than there
-        is, but it gives nothing only if it found nothing. Raises QueueNotFound.
+        overdue on the way is buried. A paused queue gives nothing, and one with a rate no more, over all
+        wants, than its bucket holds. Otherwise a busy store may give less than there is, but it gives
+        nothing only if it found nothing. Raises QueueNotFound.
         """
 
     def extend(
@@ -262,7 +272,7 @@ class Store(Protocol):
         """Ack, retry, release or bury.
 
         Only the message's current token counts, also after its lease has ended (but not in a fifo queue);
-        an ack repeated with the token that won is ``repeated``.
+        an ack repeated with the token that won is ``repeated``, and the first one's result stays.
         """
 
     def adopt(

@@ -57,7 +57,7 @@ def test_every_dialect_has_the_same_statements_in_the_same_order(store: str) -> 
 def test_every_statement_is_used_and_every_statement_used_is_there(store: str) -> None:
     code = "".join(path.read_text() for folder in ("sql", store) for path in (STORES / folder).glob("*.py"))
     code += "".join(f'"erase_{table}"' for table in ("pending", "outcomes", "failures", "messages"))
-    tables = ("schedules", "consumers", "dedup", "groups", "claims")
+    tables = ("schedules", "consumers", "dedup", "groups", "claims", "rates")
     code += "".join(f'"drop_{table}"' for table in tables)
     assert [name for name in sections(store) if f'"{name}"' not in code] == []
 

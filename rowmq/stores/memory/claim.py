@@ -7,6 +7,7 @@ from rowmq.core.clock import moment, span
 from rowmq.core.delivery import Delivery, Want, own_first
 from rowmq.core.outcome import VANISHED, lease_end, overdue
 from rowmq.core.queue import Queue
+from rowmq.core.rate import drained, refilled
 from rowmq.core.where import holds
 from rowmq.stores.memory.row import NamedClaim, Pending
 from rowmq.stores.memory.tables import Tables
@@ -21,6 +22,7 @@ def serve(tables: Tables, queue: Queue, want: Want, now: int) -> list[Delivery]:
         return [delivery(tables, row) for row in left_of(tables, known)]
     search = Search(tables, queue, want, now)
     rows = search.run()
+    _spend(tables, queue, len(rows), now)
     if want.name is not None:
         tables.claims[want.name] = NamedClaim(queue.name, search.token, now, tuple(row.seq for row in rows))
     return [delivery(tables, row) for row in rows]
@@ -32,14 +34,27 @@ def left_of(tables: Tables, claim: NamedClaim) -> list[Pending]:
     return [row for row in rows if row is not None and row.token == claim.token]
 
 
+def _room(tables: Tables, queue: Queue, wanted: int, now: int) -> int:
+    """How many messages may go: all that are wanted, if the queue has no rate."""
+    if queue.rate is None:
+        return wanted
+    return refilled(tables.buckets.get(queue.name), queue.rate, now).messages
+
+
+def _spend(tables: Tables, queue: Queue, count: int, now: int) -> None:
+    if queue.rate is not None and count:
+        bucket = refilled(tables.buckets.get(queue.name), queue.rate, now)
+        tables.buckets[queue.name] = drained(bucket, count)
+
+
 class Search:
     """The search for one want's messages, all leased under one fresh token."""
 
     def __init__(self, tables: Tables, queue: Queue, want: Want, now: int) -> None:
         self.token = token_bytes(TOKEN_BYTES)
         self._tables, self._queue, self._want, self._now = tables, queue, want, now
-        self._membership = tables.membership(queue.name, want.consumer, now)
-        self._need = want.limit
+        self._membership = tables.membership(queue.name, want.sharer, now)
+        self._need = min(want.limit, _room(tables, queue, want.limit, now))
         self._buried = 0
         self._runs: list[tuple[tuple[int, int, int], list[Pending]]] = []
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from rowmq.core.clock import moment, span
-from rowmq.core.delivery import Membership
+from rowmq.core.delivery import Membership, check_ttl
 from rowmq.core.history import ConsumerInfo
 from rowmq.core.names import check_name
 from rowmq.stores.memory.role import Role, atomic
-from rowmq.stores.memory.row import Member
+from rowmq.stores.memory.row import Lead, Member
 from rowmq.stores.memory.tables import Tables
 
 
@@ -19,6 +19,7 @@ class MemoryConsumers(Role):
     def beat(self, queue: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> Membership:
         """Register the consumer, or keep it alive, and tell its place; the dead are forgotten."""
         check_name(consumer, "consumer name")
+        check_ttl("consumer", ttl)
         self.tables.queue(queue)
         at = self.tables.clock(now)
         _bury_dead(self.tables, queue, at)
@@ -43,6 +44,19 @@ class MemoryConsumers(Role):
             if queue in (None, of) and member.alive_until > at
         ]
         return sorted(infos, key=lambda info: info.queue)
+
+    @atomic
+    def lead(self, role: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> bool:
+        """Take the lead of a role, or keep it, for that long from now; False while another has it."""
+        check_name(role, "role")
+        check_name(consumer, "consumer name")
+        check_ttl("lead", ttl)
+        at = self.tables.clock(now)
+        lead = self.tables.leads.get(role)
+        if lead is not None and lead.holder != consumer and lead.until > at:
+            return False
+        self.tables.leads[role] = Lead(consumer, at + span(ttl))
+        return True
 
 
 def _bury_dead(tables: Tables, queue: str, now: int) -> None:

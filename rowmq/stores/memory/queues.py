@@ -110,6 +110,7 @@ def _drop(tables: Tables, name: str, now: int) -> None:
         del tables.dedup[key]
     for claim in [claim for claim, held in tables.claims.items() if held.queue == name]:
         del tables.claims[claim]
+    tables.buckets.pop(name, None)
     del tables.queues[name]
 
 

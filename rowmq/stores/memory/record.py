@@ -38,6 +38,7 @@ def _record(tables: Tables, row: Pending | Finished, now: int) -> Record:
         finished_at=None if isinstance(row, Pending) else moment(row.finished_at),
         reason=row.reason,
         source=row.source,
+        result=None if isinstance(row, Pending) else row.result,
     )
 
 

@@ -100,6 +100,7 @@ class Finished:
     consumer: str | None
     started_at: int | None
     source: str | None
+    result: bytes | None
     archived: bool = False
 
 
@@ -141,6 +142,13 @@ class Member(NamedTuple):
 
     born_at: int
     alive_until: int
+
+
+class Lead(NamedTuple):
+    """Who leads in a role, and until when."""
+
+    holder: str
+    until: int
 
 
 @dataclass(slots=True)

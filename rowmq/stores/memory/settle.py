@@ -80,11 +80,11 @@ def _apply(tables: Tables, row: Pending, said: Outcome, now: int) -> None:
         tables.fail(row, outcome.error, now)
     match outcome:
         case Ack():
-            tables.finish(row, State.DONE, None, now)
+            tables.finish(row, State.DONE, None, now, result=outcome.result)
         case Retry():
             tables.put_back(row, now + span(outcome.delay))
         case Release():
             row.attempts -= 1
-            tables.put_back(row, now)
+            tables.put_back(row, now + span(outcome.delay))
         case Bury():
             tables.bury(row, outcome.reason, now)

@@ -1,8 +1,9 @@
 """The store itself: the life of messages, with the other roles beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+from rowmq.core.clock import moment
 from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, Want
 from rowmq.core.errors import Refused, RowMQError
 from rowmq.core.history import Durability
@@ -24,7 +25,8 @@ from rowmq.stores.memory.topics import MemoryTopics
 class MemoryStore(Role):
     """A store that lives as long as this object, for tests and as the specification of all others.
 
-    It may be used from many threads. Two of them share nothing.
+    It may be used from many threads. Two of them share nothing. A ``clock`` that a test moves by hand
+    stands in for this process's wherever ``now`` is not given; only ``wait`` sleeps in real time.
     """
 
     queues: Queues
@@ -33,13 +35,18 @@ class MemoryStore(Role):
     schedules: Schedules
     history: History
 
-    def __init__(self) -> None:
-        super().__init__(Tables())
+    def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
+        super().__init__(Tables() if clock is None else Tables(clock))
         self.queues = MemoryQueues(self.tables)
         self.topics = MemoryTopics(self.tables)
         self.consumers = MemoryConsumers(self.tables)
         self.schedules = MemorySchedules(self.tables)
         self.history = MemoryHistory(self.tables)
+
+    @atomic
+    def now(self) -> datetime:
+        """What the store's clock says."""
+        return moment(self.tables.clock(None))
 
     @property
     def durability(self) -> Durability:

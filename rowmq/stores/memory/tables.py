@@ -3,7 +3,7 @@
 import time
 from bisect import insort
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Condition
@@ -15,8 +15,14 @@ from rowmq.core.errors import QueueNotFound, StoreUnavailable
 from rowmq.core.history import FailedAttempt, LedgerEntry, Schedule
 from rowmq.core.outcome import Reason, State, group_of
 from rowmq.core.queue import Queue
+from rowmq.core.rate import Bucket
 from rowmq.core.store import BACKLOG
-from rowmq.stores.memory.row import Finished, Group, Known, Member, NamedClaim, Pending, Stored, Topic
+from rowmq.stores.memory.row import Finished, Group, Known, Lead, Member, NamedClaim, Pending, Stored, Topic
+
+
+def own_clock() -> datetime:
+    """This process's clock."""
+    return moment(time.time_ns() // 1000)
 
 
 @dataclass(slots=True)
@@ -26,6 +32,7 @@ class Tables:
     Every stored message is either pending, or finished, or kept for a topic's first queue.
     """
 
+    tells_time: Callable[[], datetime] = own_clock
     lock: Condition = field(default_factory=Condition)
     closed: bool = False
     stirs: Counter[str] = field(default_factory=Counter)
@@ -41,6 +48,8 @@ class Tables:
     claims: dict[str, NamedClaim] = field(default_factory=dict)
     topics: dict[str, Topic] = field(default_factory=dict)
     consumers: dict[tuple[str, str], Member] = field(default_factory=dict)
+    leads: dict[str, Lead] = field(default_factory=dict)
+    buckets: dict[str, Bucket] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     ledger: list[LedgerEntry] = field(default_factory=list)
 
@@ -50,8 +59,8 @@ class Tables:
             raise StoreUnavailable("this memory store has been closed")
 
     def clock(self, now: datetime | None) -> int:
-        """The moment that counts: the one given, or this process's clock."""
-        return time.time_ns() // 1000 if now is None else micros(now)
+        """The moment that counts: the one given, or what the store's clock says."""
+        return micros(self.tells_time() if now is None else now)
 
     def queue(self, name: str) -> Queue:
         """The queue of this name. Raises QueueNotFound."""
@@ -122,7 +131,9 @@ class Tables:
         attempt = FailedAttempt(row.attempts, row.queue, row.consumer, started_at, moment(ended_at), error)
         self.failures.setdefault(row.seq, []).append(attempt)
 
-    def finish(self, row: Pending, state: State, reason: Reason | None, now: int) -> None:
+    def finish(
+        self, row: Pending, state: State, reason: Reason | None, now: int, *, result: bytes | None = None
+    ) -> None:
         """Write down what became of a row that is owed no longer."""
         self.leave(row, now)
         self.finished[row.seq] = Finished(
@@ -137,6 +148,7 @@ class Tables:
             consumer=row.consumer,
             started_at=row.claimed_at,
             source=row.source,
+            result=result,
         )
         if state == State.DONE and self.queues[row.queue].retention == timedelta(0):
             self.messages[row.seq].drop_body()

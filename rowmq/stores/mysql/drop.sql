@@ -1,6 +1,8 @@
 DROP PROCEDURE IF EXISTS rowmq_publish;
 DROP TABLE IF EXISTS rowmq_ledger;
 DROP TABLE IF EXISTS rowmq_schedules;
+DROP TABLE IF EXISTS rowmq_leads;
+DROP TABLE IF EXISTS rowmq_rates;
 DROP TABLE IF EXISTS rowmq_consumers;
 DROP TABLE IF EXISTS rowmq_bindings;
 DROP TABLE IF EXISTS rowmq_topics;

@@ -28,21 +28,21 @@ SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin, @@GLOBAL.sync_
 -- name: queues_by_name
 SELECT q.id, q.name, q.max_attempts, q.lease, q.delay, q.backoff_first, q.backoff_factor, q.backoff_cap, q.backoff_jitter,
        q.delivery, q.fifo, q.retention, q.max_age, q.dead_letter, d.name, q.paused, q.max_length, q.archive, q.tags,
-       COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
+       q.rate_limit, q.rate_period, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
 FROM rowmq_queues q LEFT JOIN rowmq_queues d ON d.id = q.dead_letter
 WHERE q.name IN :names;
 
 -- name: queues_by_id
 SELECT q.id, q.name, q.max_attempts, q.lease, q.delay, q.backoff_first, q.backoff_factor, q.backoff_cap, q.backoff_jitter,
        q.delivery, q.fifo, q.retention, q.max_age, q.dead_letter, d.name, q.paused, q.max_length, q.archive, q.tags,
-       COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
+       q.rate_limit, q.rate_period, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
 FROM rowmq_queues q LEFT JOIN rowmq_queues d ON d.id = q.dead_letter
 WHERE q.id IN :ids;
 
 -- name: queues_all
 SELECT q.id, q.name, q.max_attempts, q.lease, q.delay, q.backoff_first, q.backoff_factor, q.backoff_cap, q.backoff_jitter,
        q.delivery, q.fifo, q.retention, q.max_age, q.dead_letter, d.name, q.paused, q.max_length, q.archive, q.tags,
-       COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
+       q.rate_limit, q.rate_period, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))
 FROM rowmq_queues q LEFT JOIN rowmq_queues d ON d.id = q.dead_letter;
 
 -- Push --------------------------------------------------------------------------------------------------
@@ -189,6 +189,15 @@ FROM rowmq_pending p FORCE INDEX (rowmq_pending_group) STRAIGHT_JOIN rowmq_messa
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
 ORDER BY p.seq LIMIT 1 FOR UPDATE;
 
+-- name: rate_lock
+SELECT room, at FROM rowmq_rates WHERE queue = :queue FOR UPDATE;
+
+-- name: rate_make
+INSERT INTO rowmq_rates (queue, room, at) VALUES (:queue, :room, :at);
+
+-- name: rate_set
+UPDATE rowmq_rates SET room = :room, at = :at WHERE queue = :queue;
+
 -- name: claim_find
 SELECT queue, token, runs, seqs FROM rowmq_claims WHERE name = :name;
 
@@ -239,6 +248,9 @@ SELECT seq, queue, :state, :reason, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1
        attempts, receives, token, consumer, claimed_at, source
 FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs;
 
+-- name: keep_result
+UPDATE rowmq_outcomes SET result = :result WHERE seq = :seq;
+
 -- name: unpend
 DELETE gone
 FROM (SELECT seq FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
@@ -277,16 +289,19 @@ SELECT seq, token FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs A
 
 -- name: queue_insert
 INSERT INTO rowmq_queues (name, max_attempts, lease, delay, backoff_first, backoff_factor, backoff_cap, backoff_jitter, delivery,
-    fifo, retention, max_age, dead_letter, paused, max_length, archive, tags, created_at, updated_at)
+    fifo, retention, max_age, dead_letter, paused, max_length, archive, tags, rate_limit, rate_period,
+    created_at, updated_at)
 VALUES (:name, :max_attempts, :lease, :delay, :backoff_first, :backoff_factor, :backoff_cap, :backoff_jitter, :delivery,
-    :fifo, :retention, :max_age, :dead_letter, :paused, :max_length, :archive, :tags, :now, :now);
+    :fifo, :retention, :max_age, :dead_letter, :paused, :max_length, :archive, :tags, :rate_limit, :rate_period,
+    :now, :now);
 
 -- name: queue_update
 UPDATE rowmq_queues
 SET max_attempts = :max_attempts, lease = :lease, delay = :delay, backoff_first = :backoff_first,
     backoff_factor = :backoff_factor, backoff_cap = :backoff_cap, backoff_jitter = :backoff_jitter, delivery = :delivery,
     fifo = :fifo, retention = :retention, max_age = :max_age, dead_letter = :dead_letter, paused = :paused,
-    max_length = :max_length, archive = :archive, tags = :tags, updated_at = :now
+    max_length = :max_length, archive = :archive, tags = :tags, rate_limit = :rate_limit, rate_period = :rate_period,
+    updated_at = :now
 WHERE name = :name;
 
 -- name: queue_sources
@@ -336,6 +351,9 @@ DELETE FROM rowmq_groups WHERE queue = :queue;
 
 -- name: drop_claims
 DELETE FROM rowmq_claims WHERE queue = :queue;
+
+-- name: drop_rates
+DELETE FROM rowmq_rates WHERE queue = :queue;
 
 -- name: queue_delete
 DELETE FROM rowmq_queues WHERE id = :queue;
@@ -434,6 +452,15 @@ SELECT q.name, c.name, c.born_at, c.alive_until
 FROM rowmq_consumers c JOIN rowmq_queues q ON q.id = c.queue
 WHERE c.alive_until > :now ORDER BY q.name, c.id;
 
+-- name: lead_lock
+SELECT holder, until FROM rowmq_leads WHERE name = :name FOR UPDATE;
+
+-- name: lead_make
+INSERT INTO rowmq_leads (name, holder, until) VALUES (:name, :holder, :until);
+
+-- name: lead_take
+UPDATE rowmq_leads SET holder = :holder, until = :until WHERE name = :name;
+
 -- Schedules ---------------------------------------------------------------------------------------------
 
 -- name: schedule_put
@@ -458,14 +485,15 @@ SELECT q.name, s.message FROM rowmq_schedules s JOIN rowmq_queues q ON q.id = s.
 -- name: find_pending
 SELECT m.seq, m.id, q.name, NULL, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
-       p.consumer, p.claimed_at, NULL, p.reason, p.source
+       p.consumer, p.claimed_at, NULL, p.reason, p.source, NULL
 FROM rowmq_pending p STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq STRAIGHT_JOIN rowmq_queues q ON q.id = p.queue
 WHERE 1 = 1 /*and*/
 ORDER BY m.seq LIMIT :limit;
 
 -- name: find_finished
 SELECT m.seq, m.id, q.name, o.state, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
-       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source
+       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source,
+       o.result
 FROM rowmq_outcomes o STRAIGHT_JOIN rowmq_messages m ON m.seq = o.seq STRAIGHT_JOIN rowmq_queues q ON q.id = o.queue
 WHERE 1 = 1 /*and*/
 ORDER BY m.seq LIMIT :limit;

@@ -86,12 +86,10 @@ class Chooser:
 
 
 def _membership(cursor: Cursor, kept: Kept, want: Want) -> Membership | None:
-    if want.consumer is None:
+    if want.sharer is None:
         return None
     alive = [name for _, name, _, _ in cursor.all("consumers_alive", queue=kept.id, now=kept.now)]
-    return (
-        Membership(alive.index(want.consumer), len(alive), joined=False) if want.consumer in alive else None
-    )
+    return Membership(alive.index(want.sharer), len(alive), joined=False) if want.sharer in alive else None
 
 
 def _conditional(want: Want) -> bool:

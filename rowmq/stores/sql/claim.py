@@ -12,6 +12,7 @@ from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.ending import bury, note_vanished
 from rowmq.stores.sql.floors import Floors
+from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import (
     ATTEMPTS,
     PRIORITY,
@@ -32,9 +33,10 @@ LARGEST_LOOK = 5_000
 class Claiming:
     """The claims of one call on one queue, in one transaction."""
 
-    def __init__(self, cursor: Cursor, kept: Kept, floors: Floors, chooser: Chooser) -> None:
+    def __init__(self, cursor: Cursor, kept: Kept, room: Room, floors: Floors, chooser: Chooser) -> None:
         self._cursor = cursor
         self._kept = kept
+        self._room = room
         self._floors = floors
         self._chooser = chooser
         queue = kept.queue
@@ -44,7 +46,8 @@ class Claiming:
         """Serve wants that take whatever is first, all from one look."""
         if not wants:
             return []
-        due = self._deliverable(sum(want.limit for want in wants))
+        room = self._room.allow(sum(want.limit for want in wants))
+        due = self._deliverable(room) if room else []
         results, start = [], 0
         for want in wants:
             results.append(self.take(due[start : start + want.limit], want, secrets.token_bytes(16)))
@@ -55,7 +58,7 @@ class Claiming:
         """Serve a want with conditions, a share or runs of groups."""
         runs: list[tuple[tuple[int, int, int], list[Delivery]]] = []
         skipped: set[int] = set()
-        need = want.limit
+        need = self._room.allow(want.limit)
         for _ in range(ROUNDS):
             chosen = self._chooser.choose(self._cursor, self._kept, want, need, skipped)
             locked = self._chooser.lock(self._cursor, self._kept, chosen)
@@ -90,6 +93,7 @@ class Claiming:
         if any(said.attempts):
             note_vanished(self._cursor, map(Owing._make, due), self._kept)
         seqs, until = list(said.seq), now + lease
+        self._room.spend(len(seqs))
         self._cursor.run("take", seqs=seqs, token=token, consumer=want.consumer, now=now, until=until)
         ends = [until if deadline is None else lease_end(now, lease, deadline) for deadline in said.deadline]
         return deliveries(said, ends, self._kept.queue, token, attempts=1)

@@ -4,8 +4,7 @@ import builtins
 from datetime import datetime, timedelta
 
 from rowmq.core.clock import moment, span
-from rowmq.core.delivery import Membership
-from rowmq.core.errors import InvalidSetting
+from rowmq.core.delivery import Membership, check_ttl
 from rowmq.core.history import ConsumerInfo
 from rowmq.core.names import check_name
 from rowmq.stores.sql.cursor import Cursor
@@ -23,8 +22,7 @@ class SQLConsumers:
     def beat(self, queue: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> Membership:
         """Register or keep alive, forget the dead, and tell the place."""
         check_name(consumer, "consumer name")
-        if ttl <= timedelta(0):
-            raise InvalidSetting(f"a consumer lives longer than 0, not {ttl}")
+        check_ttl("consumer", ttl)
         given = stamp(now)
 
         def work(cursor: Cursor) -> Membership:
@@ -52,3 +50,21 @@ class SQLConsumers:
         rows = self._database.read(lambda cursor: cursor.all("consumers_list", now=clock(cursor, given)))
         chosen = [row for row in rows if queue in (None, row[0])]
         return [ConsumerInfo(row[0], row[1], moment(row[2]), moment(row[3])) for row in chosen]
+
+    def lead(self, role: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> bool:
+        """Take or keep the lead of a role; who inserts a role's row second runs again and finds it."""
+        check_name(role, "role")
+        check_name(consumer, "consumer name")
+        check_ttl("lead", ttl)
+        given = stamp(now)
+
+        def work(cursor: Cursor) -> bool:
+            at = clock(cursor, given)
+            row = cursor.one("lead_lock", name=role)
+            if row is not None and row[0] != consumer and row[1] > at:
+                return False
+            step = "lead_make" if row is None else "lead_take"
+            cursor.run(step, name=role, holder=consumer, until=at + span(ttl))
+            return True
+
+        return self._database.run(work)

@@ -29,6 +29,13 @@ def finish(
     advance(cursor, groups_of(rows), now)
 
 
+def keep_results(cursor: Cursor, acked: Iterable[tuple[Owing, bytes | None]]) -> None:
+    """Put results beside the outcomes that have just been written."""
+    rows = [{"seq": row.seq, "result": result} for row, result in acked if result is not None]
+    if rows:
+        cursor.many("keep_result", rows)
+
+
 def bury(cursor: Cursor, rows: Iterable[tuple[Owing, Reason]], kept: Kept, now: int) -> None:
     """Let messages of one queue be dead, or go to its dead-letter queue."""
     for reason, chosen in groupby(sorted(rows, key=lambda pair: pair[1]), key=lambda pair: pair[1]):

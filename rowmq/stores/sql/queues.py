@@ -157,7 +157,7 @@ def _drop(cursor: Cursor, kept: Kept, now: int | None) -> bool:
     while _erase_some(cursor, kept, now):
         pass
     unbind_everywhere(cursor, kept.name, now)
-    for table in ("schedules", "consumers", "dedup", "groups", "claims"):
+    for table in ("schedules", "consumers", "dedup", "groups", "claims", "rates"):
         cursor.run(f"drop_{table}", queue=kept.id)
     return cursor.run("queue_delete", queue=kept.id) > 0
 

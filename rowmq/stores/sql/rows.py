@@ -16,7 +16,7 @@ from rowmq.core.delivery import Delivery
 from rowmq.core.history import Record
 from rowmq.core.message import Message, dump_metadata
 from rowmq.core.outcome import Owed, Reason, State
-from rowmq.core.queue import Archive, Guarantee, Queue
+from rowmq.core.queue import Archive, Guarantee, Queue, Rate
 from rowmq.core.store import BACKLOG
 from rowmq.stores.sql.cursor import Row
 from rowmq.stores.sql.dialect import Dialect
@@ -145,8 +145,9 @@ def kept_queue(row: Row) -> Kept:
         max_length=row[16],
         archive=Archive(row[17]),
         tags=json.loads(row[18]),
+        rate=None if row[19] is None else Rate(row[19], timedelta(microseconds=row[20])),
     )
-    return Kept(row[0], row[1], settings, row[13], row[19])
+    return Kept(row[0], row[1], settings, row[13], row[21])
 
 
 def queue_columns(queue: Queue, dead_letter: int | None) -> dict[str, Any]:
@@ -169,6 +170,8 @@ def queue_columns(queue: Queue, dead_letter: int | None) -> dict[str, Any]:
         "max_length": queue.max_length,
         "archive": str(queue.archive),
         "tags": json.dumps(dict(queue.tags), ensure_ascii=False),
+        "rate_limit": None if queue.rate is None else queue.rate.limit,
+        "rate_period": None if queue.rate is None else span(queue.rate.period),
     }
 
 
@@ -190,7 +193,7 @@ def record(row: Row, now: int, dialect: Dialect) -> Record:
         deadline,
         *rest,
     ) = row
-    time, held, attempts, receives, consumer, started, finished, reason, source = rest
+    time, held, attempts, receives, consumer, started, finished, reason, source, result = rest
     return Record(
         seq,
         dialect.id_out(id),
@@ -213,6 +216,7 @@ def record(row: Row, now: int, dialect: Dialect) -> Record:
         _moment(finished),
         None if reason is None else Reason(reason),
         source,
+        result,
     )
 
 

@@ -7,9 +7,9 @@ from itertools import starmap
 
 from rowmq.core.clock import moment, span
 from rowmq.core.delivery import Claim, Receipt, Settlement
-from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry, Settled, settled_as
+from rowmq.core.outcome import Ack, Bury, Outcome, Release, Retry, Settled, settled_as
 from rowmq.stores.sql.cursor import Cursor
-from rowmq.stores.sql.ending import bury, fail, finish
+from rowmq.stores.sql.ending import bury, fail, finish, keep_results
 from rowmq.stores.sql.leasing import renew
 from rowmq.stores.sql.lookup import clock, queues_by_id
 from rowmq.stores.sql.named import claimed_seqs
@@ -42,7 +42,7 @@ def _settle_one(cursor: Cursor, settlement: Settlement, now: int | None) -> Sett
 def _settle_many(
     cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None
 ) -> list[Settled]:
-    acks = [receipt for receipt, outcome in settlements if type(outcome) is Ack]
+    acks = [receipt for receipt, outcome in settlements if type(outcome) is Ack and outcome.result is None]
     done = cursor.dialect.ack(cursor, acks, now) if acks else set()
     if len(done) == len(settlements):
         return [Settled.SETTLED] * len(settlements)
@@ -86,40 +86,34 @@ def hold(cursor: Cursor, receipts: Iterable[Receipt], now: int | None) -> dict[R
 def _apply(cursor: Cursor, judged: Sequence[tuple[Owing, Outcome]], kept: Kept) -> None:
     """Do what was decided for messages of one queue."""
     now = kept.now
-    done = [row for row, outcome in judged if isinstance(outcome, Ack)]
-    if done:
-        finish(cursor, done, kept, now)
+    acked = [(row, outcome.result) for row, outcome in judged if isinstance(outcome, Ack)]
+    if acked:
+        finish(cursor, [row for row, _ in acked], kept, now)
+        keep_results(cursor, acked)
     failed = [(row, outcome) for row, outcome in judged if isinstance(outcome, Retry | Bury)]
     fail(cursor, [(row, outcome.error, now) for row, outcome in failed if outcome.error is not None], kept)
     bury(cursor, [(row, outcome.reason) for row, outcome in failed if isinstance(outcome, Bury)], kept, now)
-    _postpone(
-        cursor,
-        [row.seq for row, outcome in judged if isinstance(outcome, Release)],
-        kept,
-        timedelta(0),
-        refund=1,
-    )
-    retries: dict[timedelta, list[int]] = defaultdict(list)
-    for row, outcome in failed:
-        if isinstance(outcome, Retry):
-            retries[outcome.delay].append(row.seq)
-    for delay, seqs in retries.items():
-        _postpone(cursor, seqs, kept, delay, refund=0)
+    _postpone(cursor, judged, kept)
 
 
-def _postpone(cursor: Cursor, seqs: list[int], kept: Kept, delay: timedelta, *, refund: int) -> None:
-    if not seqs:
-        return
-    cursor.run("postpone", seqs=seqs, at=kept.now + span(delay), refund=refund)
-    if not delay:
-        cursor.pushed.add(kept.id)
+def _postpone(cursor: Cursor, judged: Iterable[tuple[Owing, Outcome]], kept: Kept) -> None:
+    """Let what was retried or released come back, those with the same delay together."""
+    chosen: dict[tuple[timedelta, int], list[int]] = defaultdict(list)
+    for row, outcome in judged:
+        if isinstance(outcome, Retry | Release):
+            refund = 1 if isinstance(outcome, Release) else 0
+            chosen[outcome.delay, refund].append(row.seq)
+    for (delay, refund), seqs in chosen.items():
+        cursor.run("postpone", seqs=seqs, at=kept.now + span(delay), refund=refund)
+        if not delay:
+            cursor.pushed.add(kept.id)
 
 
 def _finished_before(
     cursor: Cursor, receipts: Sequence[Receipt], outcomes: dict[Receipt, Outcome]
 ) -> Answers:
     """Lost, unless it is an ack and this very token had acked before."""
-    acked = [receipt.seq for receipt in receipts if outcomes[receipt] == ACK]
+    acked = [receipt.seq for receipt in receipts if isinstance(outcomes[receipt], Ack)]
     won = set(cursor.all("acked_by", seqs=acked)) if acked else set()
     return {receipt: Settled.REPEATED if tuple(receipt) in won else Settled.LOST for receipt in receipts}
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from sqlalchemy.engine import URL
 
+from rowmq.core.clock import moment
 from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, Want
 from rowmq.core.errors import InvalidSetting, RowMQError
 from rowmq.core.history import Durability
@@ -22,11 +23,12 @@ from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.dialect import Dialect
 from rowmq.stores.sql.floors import Floors
 from rowmq.stores.sql.history import SQLHistory
-from rowmq.stores.sql.lookup import queue_named, queues_by_name
+from rowmq.stores.sql.lookup import clock, queue_named, queues_by_name
 from rowmq.stores.sql.migrations import Migrator
 from rowmq.stores.sql.named import adopt, claim_named
 from rowmq.stores.sql.push import Push
 from rowmq.stores.sql.queues import SQLQueues
+from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import stamp
 from rowmq.stores.sql.schedules import SQLSchedules
 from rowmq.stores.sql.settle import extend, settle
@@ -51,6 +53,10 @@ class SQLStore:
         except BaseException:
             self.close()
             raise
+
+    def now(self) -> datetime:
+        """What the store's clock says."""
+        return moment(self.database.read(lambda cursor: clock(cursor, None)))
 
     @cached_property
     def durability(self) -> Durability:
@@ -129,7 +135,8 @@ class SQLStore:
         kept = queue_named(cursor, name, now)
         if kept.queue.paused:
             return [[] for _ in wants]
-        claiming = Claiming(cursor, kept, self._floors, self._chooser)
+        room = Room(cursor, kept)
+        claiming = Claiming(cursor, kept, room, self._floors, self._chooser)
         results: list[list[Delivery]] = []
         plain: list[Want] = []
         for want in wants:
@@ -143,4 +150,6 @@ class SQLStore:
                 if want.name
                 else claiming.choosy(want, secrets.token_bytes(16))
             )
-        return results + claiming.plain(plain)
+        results += claiming.plain(plain)
+        room.keep()
+        return results
