@@ -117,8 +117,10 @@ def redacted(url: str) -> str:
     """
     if "://" not in url and ("@" in url or "=" in url):
         return HIDDEN  # no URL, but maybe another way to say a password
-    # The query first: an "@" in a password given there must not be taken for the end of the user's.
-    return _without_user_secret(_without_query_secrets(url))
+    # The query first: an "@" in a password given there must not be taken for the end of the user's. But
+    # what looks like the query may be the user's password too, so an "@" that got hidden still counts.
+    shown = _without_query_secrets(url)
+    return _without_user_secret(shown if shown.count("@") == url.count("@") else f"{shown}@")
 
 
 def first_line(text: str) -> str:
