@@ -52,8 +52,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         if (self.cron is None) == (self.every is None):
-            given = "neither" if self.cron is None else "both"
-            raise InvalidSetting(f"a schedule has either cron or every, and {given} was given")
+            given = "neither was" if self.cron is None else "both were"
+            raise InvalidSetting(f"a schedule has either cron or every, and {given} given")
         if self.catch_up not in list(CatchUp):
             raise InvalidSetting(f"catch_up is one of {', '.join(CatchUp)}, not {self.catch_up!r}")
         _zone(self.timezone)

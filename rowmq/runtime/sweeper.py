@@ -55,8 +55,7 @@ class Sweeper:
 
     def _tell(self, total: Swept) -> None:
         if total.buried or total.pruned:
-            counts = {"buried": total.buried, "pruned": total.pruned, "forgotten": total.forgotten}
-            event(self._logger, logging.DEBUG, "swept", **counts)
+            event(self._logger, logging.DEBUG, "swept", buried=total.buried, pruned=total.pruned)
 
 
 def _sum(one: Swept, other: Swept) -> Swept:

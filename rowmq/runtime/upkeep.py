@@ -88,7 +88,7 @@ class Upkeep:
         return any(chore.failures for chore in self._chores)
 
     def _complain(self, chore: "Chore", error: Exception) -> None:
-        """Say what is wrong; an error that is not the store's is a mistake of ours, and worth its traceback."""
+        """Say what is wrong; an error that is not the store's is our mistake, and worth its traceback."""
         event(
             self._logger,
             logging.WARNING,
