@@ -1,7 +1,6 @@
 """RowMQ: a message queue in the database you already have."""
 
 from rowmq.core.backoff import Backoff
-from rowmq.core.delivery import Adopted, Claim, Delivery, Membership, Receipt, Settlement, Want
 from rowmq.core.errors import (
     DuplicateMessage,
     InvalidInput,
@@ -16,11 +15,15 @@ from rowmq.core.errors import (
     QueueNotFound,
     Refused,
     RowMQError,
+    ScheduleNotFound,
     SchemaOutdated,
+    StopTimeout,
     StoreError,
     StoreUnavailable,
+    TaskFailed,
     TransactionConflict,
     Unsupported,
+    WorkerState,
 )
 from rowmq.core.history import (
     Amendment,
@@ -28,80 +31,84 @@ from rowmq.core.history import (
     Durability,
     FailedAttempt,
     LedgerEntry,
-    Page,
     Record,
     Schedule,
     Stats,
     Swept,
 )
-from rowmq.core.message import Batch, Message, Pushed
-from rowmq.core.outcome import Ack, Bury, Failure, Outcome, Reason, Release, Retry, Settled, State, decide
-from rowmq.core.queue import Archive, Guarantee, Queue
-from rowmq.core.store import Store
+from rowmq.core.outcome import Reason, State
+from rowmq.core.queue import Archive, Guarantee, Queue, Rate
 from rowmq.core.where import Condition, Where, where
-from rowmq.stores import open_store
-from rowmq.stores.fresh import message, new_id
+from rowmq.runtime.answers import Kill, Retry, Snooze
+from rowmq.runtime.claimed import ClaimedMessage
+from rowmq.runtime.client import Client, connect
+from rowmq.runtime.consumer import Consumer
+from rowmq.runtime.handle import QueueHandle, TopicHandle
+from rowmq.runtime.middleware import Inject, Middleware
+from rowmq.runtime.producer import Producer
+from rowmq.runtime.task import Task, TaskCall, TaskResult
+from rowmq.runtime.worker import Worker
+from rowmq.stores.fresh import new_id
 from rowmq.stores.views import schema
 
 __all__ = [
-    "Ack",
-    "Adopted",
     "Amendment",
     "Archive",
     "Backoff",
-    "Batch",
-    "Bury",
-    "Claim",
+    "ClaimedMessage",
+    "Client",
     "Condition",
+    "Consumer",
     "ConsumerInfo",
-    "Delivery",
     "DuplicateMessage",
     "Durability",
     "FailedAttempt",
-    "Failure",
     "Guarantee",
+    "Inject",
     "InvalidInput",
     "InvalidMessage",
     "InvalidName",
     "InvalidSetting",
     "InvalidURL",
+    "Kill",
     "LeaseLost",
     "LedgerEntry",
-    "Membership",
-    "Message",
-    "Outcome",
+    "Middleware",
     "OutcomeUnknown",
-    "Page",
-    "Pushed",
+    "Producer",
     "Queue",
     "QueueFull",
+    "QueueHandle",
     "QueueInUse",
     "QueueNotFound",
+    "Rate",
     "Reason",
-    "Receipt",
     "Record",
     "Refused",
-    "Release",
     "Retry",
     "RowMQError",
     "Schedule",
+    "ScheduleNotFound",
     "SchemaOutdated",
-    "Settled",
-    "Settlement",
+    "Snooze",
     "State",
     "Stats",
-    "Store",
+    "StopTimeout",
     "StoreError",
     "StoreUnavailable",
     "Swept",
+    "Task",
+    "TaskCall",
+    "TaskFailed",
+    "TaskResult",
+    "TopicHandle",
     "TransactionConflict",
     "Unsupported",
-    "Want",
     "Where",
-    "decide",
-    "message",
+    "Worker",
+    "WorkerState",
+    "connect",
     "new_id",
-    "open_store",
     "schema",
     "where",
 ]

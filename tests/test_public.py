@@ -27,7 +27,7 @@ def test_every_public_name_has_a_docstring() -> None:
     bare = [
         name
         for name in rowmq.__all__
-        if name not in {"Outcome", "Where"} and not getattr(rowmq, name).__doc__
+        if name not in {"Where"} and not getattr(rowmq, name).__doc__
     ]
     assert bare == []
 
@@ -35,8 +35,8 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_sqlite_and_memory_need_no_driver_installed() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = sys.modules['pymysql'] = None\n"
-        "import rowmq; rowmq.open_store('sqlite://').queues.put('q'); rowmq.open_store('memory://')\n"
-        "try: rowmq.open_store('postgresql://x/y')\n"
+        "import rowmq; rowmq.connect('sqlite://').queue('q'); rowmq.connect('memory://')\n"
+        "try: rowmq.connect('postgresql://x/y')\n"
         "except rowmq.StoreUnavailable as error: print(error)\n"
         "print(len(rowmq.schema('postgresql')) > 1000)"
     )

@@ -18,8 +18,6 @@ class Aio:
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         method = getattr(self._target, name)
-        if not callable(method):
-            raise AttributeError(f"{name} is not a method: read it without .aio")
 
         async def hop(*args: Any, **options: Any) -> Any:
             return await asyncio.to_thread(partial(method, *args, **options))

@@ -5,14 +5,16 @@ from datetime import timedelta
 Seconds = float | timedelta
 
 
-class Kill(Exception):  # noqa: N818 - it says what to do, as handlers raise it
+class Kill(Exception):
     """Raise it in a handler to bury the message at once: trying again would not help."""
 
 
-class Retry(Exception):  # noqa: N818 - the same
+class Retry(Exception):
     """Raise it in a handler to have the message come back, after so many seconds instead of the backoff."""
 
-    def __init__(self, reason: str = "the handler asked for a retry", *, after: Seconds | None = None) -> None:
+    def __init__(
+        self, reason: str = "the handler asked for a retry", *, after: Seconds | None = None
+    ) -> None:
         super().__init__(reason)
         self.after = after
 

@@ -1,8 +1,9 @@
 """What a user holds: one store, and everything that can be done with it."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar, Unpack, overload
 from uuid import UUID
@@ -93,7 +94,13 @@ class Client:
         return self.store.queues.list()
 
     def push(
-        self, queue: str, payload: Any, *, id: UUID | None = None, tx: object = None, **options: Unpack[PushOptions]
+        self,
+        queue: str,
+        payload: Any,
+        *,
+        id: UUID | None = None,
+        tx: object = None,
+        **options: Unpack[PushOptions],
     ) -> UUID:
         """Push one message to a queue and return its id; see QueueHandle.push."""
         return QueueHandle(self, queue).push(payload, id=id, tx=tx, **options)
@@ -150,9 +157,7 @@ class Client:
                 return
             after, left = page.after, None if left is None else left - len(page.records)
 
-    def amend(
-        self, ids: Sequence[UUID | str], amendment: Amendment | str, *, to: str | None = None
-    ) -> int:
+    def amend(self, ids: Sequence[UUID | str], amendment: Amendment | str, *, to: str | None = None) -> int:
         """Retry, kill, move or drop messages without holding them; how many changed."""
         return self.store.history.amend([as_id(id) for id in ids], Amendment(amendment), to=to)
 
@@ -233,34 +238,33 @@ class Client:
         **options: Unpack[PushOptions],
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
-    def task(
+    def task(self, function: Callable[..., Any] | None = None, /, **said: Any) -> Any:
+        """Decorate a function so that it can also be pushed: ``welcome.push(user_id=7)``.
+
+        A worker runs it because it was registered here, under its name (by default that of its module
+        and itself). ``results=True`` keeps what it returns. Other options are those of every push.
+        """
+        declare = partial(self._declare, **said)
+        return declare if function is None else declare(function)
+
+    def _declare(
         self,
-        function: Callable[..., Any] | None = None,
-        /,
+        function: Callable[..., Any],
         *,
         queue: str = "default",
         name: str | None = None,
         results: bool = False,
         timeout: Seconds | None = None,
         concurrency: int | None = None,
-        **options: Unpack[PushOptions],
-    ) -> Any:
-        """Decorate a function so that it can also be pushed: ``welcome.push(user_id=7)``.
-
-        A worker runs it because it was registered here, under its name (by default that of its module
-        and itself). ``results=True`` keeps what it returns. Other options are those of every push.
-        """
-
-        def decorate(function: Callable[..., Any]) -> Task[..., Any]:
-            known = name or f"{function.__module__}.{function.__qualname__}"
-            task = Task(self, function, queue=queue, name=known, results=results, options=options)
-            self.registry.add_task(queue, task.job(seconds(timeout), checked(concurrency)))
-            return task
-
-        return decorate if function is None else decorate(function)
+        **options: Any,
+    ) -> Task[..., Any]:
+        known = name or f"{function.__module__}.{function.__qualname__}"
+        task = Task(self, function, queue=queue, name=known, results=results, options=options)
+        self.registry.add_task(queue, task.job(seconds(timeout), checked(concurrency)))
+        return task
 
     def worker(self, *queues: str, **options: Unpack[WorkerOptions]) -> Worker:
-        """A worker for these queues, or for all that have a handler or a task: ``start()`` and ``stop()`` it."""
+        """A worker for these queues, or for all that have a handler or a task, to start and stop."""
         return Worker(self, queues, options)
 
     def work(

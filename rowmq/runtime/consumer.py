@@ -96,7 +96,7 @@ class Consumer:
         return self._queue.claim_want(self._want, time.monotonic() + wait)
 
     def run(self, process: Callable[[Any], Any], *, stop_when_empty: bool = False) -> None:
-        """Hand each payload to a function: it returns, and the message is done; it raises, and it is retried."""
+        """Hand each payload to a function: if it returns the message is done, if it raises it is retried."""
         while not self._stop.is_set():
             try:
                 found = self.pop(wait=0 if stop_when_empty else 1.0)

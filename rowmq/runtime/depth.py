@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -56,8 +56,11 @@ DOWN = Scan(up=False, queues={})
 class Depth:
     """A Prometheus collector of the queues' depth and age, at most one scan of the store in ``every``."""
 
-    def __init__(self, store: Store, namespace: str, every: timedelta) -> None:
+    def __init__(
+        self, store: Store, namespace: str, every: timedelta, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store, self._namespace, self._every = store, namespace, every.total_seconds()
+        self._clock = clock
         self._lock = threading.Lock()
         self._scan = DOWN
         self._under_way: threading.Event | None = None
@@ -83,23 +86,24 @@ class Depth:
         under_way = self._begun()
         if under_way is None or under_way.wait(PATIENCE):
             return self._scan
-        return self._scan if time.monotonic() < self._kept_until else DOWN
+        return self._scan if self._clock() < self._kept_until else DOWN
 
     def _begun(self) -> threading.Event | None:
         with self._lock:
-            if self._under_way is None and time.monotonic() >= self._due:
+            if self._under_way is None and self._clock() >= self._due:
                 self._under_way = threading.Event()
                 threading.Thread(target=self._run, name="rowmq-depth", daemon=True).start()
             return self._under_way
 
     def _run(self) -> None:
-        start = time.monotonic()
+        start = self._clock()
         scan = self._looked()
-        end = time.monotonic()
+        end = self._clock()
+        took = end - start if scan.up else 0.0  # a store that was away is looked for again soon
         with self._lock:
             self._scan = scan
-            self._due = end + max(self._every, SHARE * (end - start))
-            self._kept_until = self._due + max(KEPT, 2 * (end - start))
+            self._due = end + max(self._every, SHARE * took)
+            self._kept_until = self._due + max(KEPT, 2 * took)
             under_way, self._under_way = self._under_way, None
         if under_way is not None:
             under_way.set()
@@ -141,8 +145,8 @@ class StoreClock:
 
     AGAIN = 60.0
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._clock = store, clock
         self._lock = threading.Lock()
         self._asked: float | None = None
         self._answer: tuple[datetime, float] | None = None
@@ -152,15 +156,15 @@ class StoreClock:
         if self._answer is None:
             return None
         moment, at = self._answer
-        return moment + timedelta(seconds=time.monotonic() - at)
+        return moment + timedelta(seconds=self._clock() - at)
 
     def ask(self) -> None:
         """Ask the store, unless somebody has within the last minute."""
         with self._lock:
-            start = time.monotonic()
+            start = self._clock()
             if self._asked is not None and start < self._asked + self.AGAIN:
                 return
             self._asked = start
         with suppress(StoreError):  # then the last answer serves on
             moment = self._store.now()
-            self._answer = moment, (start + time.monotonic()) / 2
+            self._answer = moment, (start + self._clock()) / 2

@@ -127,7 +127,7 @@ class QueueHandle:
         retry_for: Seconds | None = None,
         on_error: Callable[[Exception, list[UUID]], None] | None = None,
     ) -> Producer:
-        """Gather messages and push them ``batch`` at a time, or whatever there is after ``linger`` seconds."""
+        """Gather messages and push them ``batch`` at a time, or what there is after ``linger`` seconds."""
         return Producer(
             self._client.outgoing,
             self.name,
@@ -181,9 +181,7 @@ class QueueHandle:
         limit: int | None = None,
     ) -> Iterator[Record]:
         """Look up messages, finished ones too, in the order they were pushed."""
-        return self._client.find(
-            self.name, state=state, where=where, since=since, until=until, limit=limit
-        )
+        return self._client.find(self.name, state=state, where=where, since=since, until=until, limit=limit)
 
     def redrive(self, *, to: str | None = None, limit: int | None = None) -> int:
         """Give dead and dead-lettered messages another life; how many."""

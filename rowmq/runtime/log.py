@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from rowmq.runtime.worker import Worker
 
 logger = logging.getLogger("rowmq")
-CONTENTS = frozenset({"payload", "body"})
-OWN = frozenset({"time", "level", "event", "exception"})
-"""What a line says of itself, so that no field can."""
+REFUSED = frozenset({"payload", "body", "time", "level", "event", "exception"})
+"""What no field is called: contents of messages, and what a line says of itself."""
 LONGEST_REASON = 200
 HIDDEN = "***"
 _SECRETS = ("pass", "pwd", "secret", "token")
@@ -41,14 +40,15 @@ def event(
 ) -> None:
     """Log that something happened, as ``name key=value ...``; the record's ``rowmq`` has the fields.
 
-    Strings, numbers, ids, times and lists of them are written; of anything else only the type, because
-    its text may hold a payload. A field called payload or body raises InvalidInput.
+    Strings, numbers, ids, times and lists of them are written, URLs without their passwords; of anything
+    else only the type, because its text may hold a payload. A field called payload or body raises
+    InvalidInput.
 
     >>> import logging
     >>> event(logging.getLogger("rowmq"), "debug", "message.done", queue="emails", attempt=1)
     """
-    if not fields.keys().isdisjoint(CONTENTS | OWN):
-        raise InvalidInput(f"an event's field is not called {', '.join(sorted(CONTENTS | OWN))}")
+    if not fields.keys().isdisjoint(REFUSED):
+        raise InvalidInput(f"an event's field is not called {', '.join(sorted(REFUSED))}")
     number = level_number(level)
     if to.isEnabledFor(number):
         said = {key: _plain(value) for key, value in fields.items()}
@@ -64,7 +64,7 @@ class JSONFormatter(logging.Formatter):
         line = {"time": _when(record), "level": record.levelname, "event": record.getMessage()}
         line.update(getattr(record, "rowmq", {}))
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = redacted_text(self.formatException(record.exc_info))
         return json.dumps(line, default=_plain)
 
 
@@ -75,7 +75,7 @@ class TextFormatter(logging.Formatter):
         """The record as one line."""
         line = f"{_when(record)} {record.levelname} {escaped(record.getMessage())}"
         if record.exc_info:
-            line += f" exception={_shown(self.formatException(record.exc_info))}"
+            line += f" exception={_shown(redacted_text(self.formatException(record.exc_info)))}"
         return line
 
 
@@ -102,11 +102,12 @@ def configure(level: int | str = "info", format: str = "text") -> None:
 
 def level_number(level: int | str) -> int:
     """A logging level from its number, or its name in any case."""
+    if isinstance(level, int):
+        return level
     known = logging.getLevelNamesMapping()
-    number = level if isinstance(level, int) else known.get(level.upper())
-    if number is None:
+    if level.upper() not in known:
         raise InvalidSetting(f"a log level is one of {', '.join(known).lower()}, not {level!r}")
-    return number
+    return known[level.upper()]
 
 
 def redacted(url: str) -> str:
@@ -125,12 +126,14 @@ def redacted(url: str) -> str:
 
 def first_line(text: str) -> str:
     """The first line of an error, without passwords of URLs, cut where it gets long."""
-    line = redacted_text(text.strip().partition("\n")[0].strip())
+    line = redacted_text(text.strip().partition("\n")[0].strip())  # before it is cut, maybe inside a password
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
 def redacted_text(text: str) -> str:
     """Text in which URLs may stand, without their passwords."""
+    if "://" not in text:
+        return text
     return " ".join(redacted(word) if "://" in word else word for word in text.split(" "))
 
 
@@ -146,6 +149,8 @@ class LogEvents(Middleware):
 
     def after(self, message: "ClaimedMessage", outcome: Outcome, error: BaseException | None) -> None:
         """Log how a handler's run ended."""
+        if isinstance(outcome, Ack | Release) and not logger.isEnabledFor(logging.DEBUG):
+            return  # the usual case, thousands of times a second
         about = _about(message)
         if isinstance(outcome, Ack):
             event(logger, logging.DEBUG, "message.done", **about)
@@ -162,7 +167,7 @@ class LogEvents(Middleware):
     @contextmanager
     def around_worker(self, worker: "Worker") -> Iterator[None]:
         """Log a worker's start and stop."""
-        event(logger, logging.INFO, "worker.started", worker=worker.name)
+        event(logger, logging.INFO, "worker.started", worker=worker.name, queues=worker.queues)
         try:
             yield
         finally:
@@ -182,8 +187,10 @@ def _why(kept: str | None, error: BaseException | None) -> dict[str, str]:
 def _plain(value: object) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no such numbers
-    if value is None or isinstance(value, str | int | float):
+    if value is None or isinstance(value, int | float):
         return value
+    if isinstance(value, str):
+        return redacted_text(value)
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, timedelta):

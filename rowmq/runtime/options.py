@@ -82,7 +82,9 @@ def _rate(value: tuple[Any, ...] | list[Any]) -> Rate:
 def _backoff(value: Mapping[str, Any]) -> Backoff:
     unknown = set(value) - {"first", "factor", "cap", "jitter"}
     if unknown:
-        raise InvalidSetting(f"a backoff has no {', '.join(sorted(unknown))}; it has first, factor, cap, jitter")
+        raise InvalidSetting(
+            f"a backoff has no {', '.join(sorted(unknown))}; it has first, factor, cap, jitter"
+        )
     spans = {name: as_span(value[name], f"backoff's {name}") for name in ("first", "cap") if name in value}
     return Backoff(**{**value, **spans})
 

@@ -13,6 +13,10 @@ TASK = "rowmq.task"
 """The metadata key that names a message's task."""
 
 
+class Unreadable(InvalidMessage):
+    """A message that no function here can be given: it is buried as invalid."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A function that handles messages, and how it wants to be run."""
@@ -61,20 +65,20 @@ class Registry:
         return tasks if handler is None else [handler, *tasks]
 
     def job(self, queue: str, metadata: Mapping[str, str]) -> Job:
-        """The function for a message. Raises InvalidMessage if nothing registered here is meant."""
+        """The function for a message. Raises Unreadable if nothing registered here is meant."""
         name = metadata.get(TASK)
         if name is not None:
             return self._task(name)
         handler = self._handlers.get(queue)
         if handler is None:
-            raise InvalidMessage(f"the message names no task, and queue {queue!r} has no handler here")
+            raise Unreadable(f"the message names no task, and queue {queue!r} has no handler here")
         return handler
 
     def _task(self, name: str) -> Job:
         job = self._tasks.get(name)
         if job is None:
             known = ", ".join(sorted(self._tasks)) or "none"
-            raise InvalidMessage(f"no task is called {name!r}; this worker has {known}")
+            raise Unreadable(f"no task is called {name!r}; this worker has {known}")
         return job
 
 

@@ -15,7 +15,7 @@ from rowmq.runtime.aio import Aio
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.claimed import ClaimedMessage, result_of
 from rowmq.runtime.options import as_span
-from rowmq.runtime.registry import TASK, Job, is_async
+from rowmq.runtime.registry import TASK, Job, Unreadable, is_async
 
 if TYPE_CHECKING:
     from rowmq.runtime.client import Client
@@ -57,6 +57,7 @@ class Task(Generic[P, R]):
         self._signature = inspect.signature(function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Just call the function."""
         return self._function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -86,7 +87,9 @@ class Task(Generic[P, R]):
         try:
             encode(said)
         except InvalidMessage as error:
-            raise InvalidMessage(f"task {self.name!r} was given an argument that is not JSON: {error}") from None
+            raise InvalidMessage(
+                f"task {self.name!r} was given an argument that is not JSON: {error}"
+            ) from None
         return said
 
     def send(self, payload: Any, options: Mapping[str, Any]) -> UUID:
@@ -116,7 +119,10 @@ class Task(Generic[P, R]):
 
     def _run(self, message: ClaimedMessage) -> Any:
         args, kwargs = _arguments(message.payload)
-        self._check(args, kwargs)
+        try:
+            self._check(args, kwargs)
+        except InvalidMessage as error:
+            raise Unreadable(str(error)) from None
         return self._function(*args, **kwargs)
 
     def _check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -196,4 +202,4 @@ def _arguments(payload: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     match payload:
         case {"args": list(args), "kwargs": dict(kwargs)}:
             return tuple(args), kwargs
-    raise InvalidMessage('a task\'s payload is {"args": [...], "kwargs": {...}}')
+    raise Unreadable('a task\'s payload is {"args": [...], "kwargs": {...}}')

@@ -5,7 +5,7 @@ import time
 import pytest
 from sqlalchemy.orm import Session
 
-from rowmq import Ack, Batch, Settlement, Want, message, open_store
+from rowmq.engine import Ack, Batch, Settlement, Want, message, open_store
 from rowmq.stores.sql import floors as module
 from rowmq.stores.sql.floors import LONGEST, PRIORITIES, SHARE, Floors
 from rowmq.stores.sql.store import SQLStore

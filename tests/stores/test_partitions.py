@@ -7,8 +7,9 @@ import pytest
 from sqlalchemy import text
 
 import rowmq
-from rowmq import Batch, DuplicateMessage, InvalidURL, Pushed, Want
+from rowmq import DuplicateMessage, InvalidURL
 from rowmq.core.clock import micros
+from rowmq.engine import Batch, Pushed, Want
 from rowmq.stores.sql.store import SQLStore
 from rowmq.testing.build import message, settle
 

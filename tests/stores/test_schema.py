@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from rowmq import Ack, Batch, Settlement, Want, message, open_store
+from rowmq import SchemaOutdated
+from rowmq.engine import Ack, Batch, Settlement, Want, message, open_store
 from rowmq.stores.opening import dialect_of
 from rowmq.stores.sql.migrations import migrations
 from rowmq.stores.sql.store import SQLStore
@@ -41,6 +42,12 @@ OWN = {
         "seqs_of_ids",
     },
 }
+
+OLD_QUEUE = """
+INSERT INTO rowmq_queues (name, lease, delay, backoff_first, backoff_factor, backoff_cap, backoff_jitter,
+    delivery, fifo, paused, archive, tags, created_at, updated_at)
+VALUES ('old', 1000, 0, 0, 1, 0, 0, 'at_least_once', FALSE, FALSE, 'optional', '{}', 0, 0)
+"""
 
 
 def sections(store: str) -> list[str]:
@@ -90,6 +97,26 @@ def test_columns_that_users_add_survive_migrations_and_every_statement(sql_url: 
         for table in ("messages", "outcomes"):
             found = connection.execute(text(f"SELECT team FROM rowmq_{table}")).all()
             assert [tuple(row) for row in found] == [("blue",)] * 3
+    store.close()
+
+
+def test_tables_of_an_earlier_version_are_outdated_until_they_are_migrated(sql_url: str) -> None:
+    store = opened_at(sql_url, 2)
+    with pytest.raises(SchemaOutdated, match="rowmq migrate"):
+        store.queues.put("q")
+    with pytest.raises(SchemaOutdated, match="0003_runtime missing"):
+        store.migrator.check()
+    store.migrate()
+    assert store.queues.put("q").rate is None
+    store.close()
+
+
+def test_what_was_there_before_a_migration_is_there_after_it(sql_url: str) -> None:
+    store = opened_at(sql_url, 2)
+    with store.database.engine.begin() as connection:
+        connection.execute(text(OLD_QUEUE))
+    store.migrate()
+    assert [queue.name for queue in store.queues.list()] == ["old"]
     store.close()
 
 

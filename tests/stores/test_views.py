@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from rowmq import Ack, Bury, Retry, Settlement, Want, message
 from rowmq.core.message import Batch
+from rowmq.engine import Ack, Bury, Retry, Settlement, Want, message
 from rowmq.stores.sql.store import SQLStore
 from rowmq.stores.views import view
 from rowmq.testing.build import put_queue

@@ -1,0 +1,196 @@
+"""Where claimed messages wait for a free hand, and what is known of those at work."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from rowmq.runtime.claimed import ClaimedMessage
+from rowmq.runtime.registry import Job
+
+LOOKAHEAD = 0.2
+"""Seconds of work that are claimed ahead: enough to be busy during a claim, little enough to be fair."""
+WEIGHT = 0.1
+"""How much the last run counts in the mean."""
+
+
+class Held:
+    """A claimed message on its way through a worker. Moments are of the monotonic clock."""
+
+    __slots__ = ("cancel", "expires", "finished", "lane", "lease", "message", "started")
+
+    def __init__(self, message: ClaimedMessage, lane: "Lane", lease: float, claimed: float) -> None:
+        self.message = message
+        self.lane = lane
+        self.lease = lease
+        self.expires = claimed + lease
+        self.started = 0.0
+        """When its handler began, 0 before that."""
+        self.finished = False
+        """Whether its outcome is decided: from then on nothing else may decide it."""
+        self.cancel: Callable[[], object] | None = None
+        """What stops its handler, where that is possible."""
+
+
+class Lane:
+    """The messages of one queue that one job handles."""
+
+    def __init__(self, queue: str, job: Job) -> None:
+        self.queue = queue
+        self.job = job
+        self.waiting: deque[Held] = deque()
+        self.running = 0
+        self.mean = 0.0
+        """The usual length of a run, in seconds."""
+
+    @property
+    def open(self) -> bool:
+        """Whether something waits that may run."""
+        cap = self.job.concurrency
+        return bool(self.waiting) and (cap is None or self.running < cap)
+
+
+class Desk:
+    """Hands waiting messages to free hands: threads for plain functions, an event loop for async ones.
+
+    At most ``concurrency`` are at work at once, and of each job at most as many as it allows.
+    """
+
+    def __init__(self, concurrency: int, buffer: int, on_async: Callable[[], object]) -> None:
+        self._concurrency, self._buffer = concurrency, buffer
+        self._on_async = on_async
+        self._changed = threading.Condition()
+        self._lanes: list[Lane] = []
+        self._running = 0
+        self._waiting: dict[str, int] = {}
+        self._closed = False
+        self.room = threading.Event()
+        """Set whenever a queue may have room for more."""
+
+    def add_lane(self, lane: Lane) -> None:
+        """Serve one more job."""
+        self._lanes.append(lane)
+        self._waiting.setdefault(lane.queue, 0)
+
+    @property
+    def plain_hands(self) -> int:
+        """How many plain functions may ever be at work at once."""
+        return self._hands(is_async=False)
+
+    @property
+    def async_hands(self) -> int:
+        """How many async functions may ever be at work at once."""
+        return self._hands(is_async=True)
+
+    def _hands(self, *, is_async: bool) -> int:
+        jobs = [lane.job for lane in self._lanes if lane.job.is_async == is_async]
+        return sum(job.concurrency or self._concurrency for job in jobs)
+
+    def wanted(self, queue: str) -> int:
+        """How many messages of a queue to claim now: 0 while enough of them wait."""
+        with self._changed:
+            waiting = self._waiting[queue]
+            target = self._target(queue)
+            return target - waiting if waiting <= target // 2 else 0
+
+    def _target(self, queue: str) -> int:
+        """Something for each idle hand, and what the others will do in the next moment."""
+        idle = self._concurrency - self._running
+        means = [lane.mean for lane in self._lanes if lane.queue == queue and lane.mean]
+        ahead = int(self._concurrency * LOOKAHEAD / min(means)) if means else 0
+        return max(0, min(self._buffer, idle + ahead))
+
+    def put(self, queue: str, given: Sequence[Held]) -> bool:
+        """Let messages wait for a hand; False, and nothing is taken, once the desk is closed."""
+        with self._changed:
+            if self._closed:
+                return False
+            for each in given:
+                each.lane.waiting.append(each)
+            self._waiting[queue] += len(given)
+            self._changed.notify(len(given))
+        if any(each.lane.job.is_async for each in given):
+            self._on_async()
+        return True
+
+    def take(self, done: Held | None = None) -> Held | None:
+        """For a thread: give back what it has done and wait for the next; None when the desk is closed."""
+        with self._changed:
+            if done is not None:
+                self._give_back(done)
+            while not self._closed:
+                found = self._next(is_async=False)
+                if found is not None:
+                    return found
+                self._changed.wait()
+        return None
+
+    def take_async(self, done: Held | None = None) -> Held | None:
+        """For the event loop: the same, without waiting."""
+        with self._changed:
+            if done is not None:
+                self._give_back(done)
+            return None if self._closed else self._next(is_async=True)
+
+    def close(self) -> list[Held]:
+        """Hand nothing out any more; what still waits is returned."""
+        with self._changed:
+            self._closed = True
+            left = [each for lane in self._lanes for each in lane.waiting]
+            for lane in self._lanes:
+                lane.waiting.clear()
+            self._waiting = dict.fromkeys(self._waiting, 0)
+            self._changed.notify_all()
+            return left
+
+    def wait_idle(self, timeout: float | None) -> int:
+        """Wait until nothing is at work, or the timeout; how many still are."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, timeout)
+            return self._running
+
+    def discard(self, lost: Iterable[Held]) -> None:
+        """Take out waiting messages that went on without us."""
+        with self._changed:
+            for each in lost:
+                if each in each.lane.waiting:
+                    each.lane.waiting.remove(each)
+                    self._waiting[each.lane.queue] -= 1
+
+    def decide(self, held: Held) -> bool:
+        """Whether the caller is the first to decide what becomes of a message."""
+        with self._changed:
+            first, held.finished = not held.finished, True
+            return first
+
+    def _next(self, *, is_async: bool) -> Held | None:
+        if self._running >= self._concurrency:
+            return None
+        for lane in self._lanes:
+            if lane.job.is_async == is_async and lane.open:
+                return self._begin(lane)
+        return None
+
+    def _begin(self, lane: Lane) -> Held:
+        held = lane.waiting.popleft()
+        lane.running += 1
+        self._running += 1
+        left = self._waiting[lane.queue] = self._waiting[lane.queue] - 1
+        if left * 2 <= self._buffer and not self.room.is_set():
+            self.room.set()
+        if len(self._lanes) > 1:  # the next hand starts with the next lane
+            self._lanes.remove(lane)
+            self._lanes.append(lane)
+        held.started = time.monotonic()
+        return held
+
+    def _give_back(self, done: Held) -> None:
+        lane = done.lane
+        lane.running -= 1
+        self._running -= 1
+        run = max(time.monotonic() - done.started, 1e-6)
+        lane.mean = run if not lane.mean else lane.mean + WEIGHT * (run - lane.mean)
+        if not self.room.is_set():
+            self.room.set()
+        if self._closed or len(self._lanes) > 1:
+            self._changed.notify_all()

@@ -1,0 +1,154 @@
+"""Claiming for a worker: as much as its hands can soon do, and no more."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from rowmq.core.delivery import Delivery, Want
+from rowmq.core.errors import QueueNotFound, StoreError
+from rowmq.core.queue import Queue
+from rowmq.core.store import Store
+from rowmq.core.where import Where
+from rowmq.runtime.desk import Desk
+from rowmq.runtime.log import event, logger
+
+FULL_PAUSE = 0.02
+"""Seconds between looks at other queues while one has no room."""
+LONGEST_PAUSE = 2.0
+SETTINGS_KEPT = 1.0
+"""Seconds for which a queue's settings are believed."""
+
+
+class Terms(NamedTuple):
+    """On what terms a worker claims."""
+
+    name: str
+    batch: int
+    poll: float
+    lease: timedelta | None
+    where: Where
+    max_age: timedelta | None
+
+
+class Source:
+    """One queue that a worker claims from, and its settings as they lately were."""
+
+    def __init__(self, store: Store, queue: str) -> None:
+        self._store = store
+        self.queue = queue
+        self._settings = Queue(name=queue)
+        self._read_at = float("-inf")
+
+    @property
+    def settings(self) -> Queue:
+        """The queue's settings, at most a moment old."""
+        now = time.monotonic()
+        if now - self._read_at > SETTINGS_KEPT:
+            try:
+                self._settings = self._store.queues.get(self.queue) or self._settings
+            except StoreError:
+                return self._settings  # those of before: what is asked next will tell
+            self._read_at = now
+        return self._settings
+
+
+class Fetcher:
+    """One thread that claims from every queue with room, and sleeps when there is nothing.
+
+    ``deliver`` gets what was claimed, and when the claim began; ``idle`` says whether nothing is held.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        desk: Desk,
+        sources: Sequence[Source],
+        terms: Terms,
+        deliver: Callable[[Source, Sequence[Delivery], float], object],
+    ) -> None:
+        self._store, self._desk, self._sources, self._terms = store, desk, sources, terms
+        self._deliver = deliver
+        self._stop = threading.Event()
+        self._claiming = threading.Lock()
+        self._pause = 0.0
+        self.on_empty: Callable[[], object] | None = None
+        """Called when a look at every queue has found nothing."""
+        self._thread = threading.Thread(target=self._run, name="rowmq-fetcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Claim no more. A claim under way is delivered first; the thread may sleep on for a while."""
+        self._stop.set()
+        self._desk.room.set()
+        with self._claiming:
+            pass
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                found, full = self._round()
+                self._pause = 0.0
+                if not found:
+                    self._rest(full=full)
+            except StoreError as error:
+                self._store_away(error)
+
+    def _round(self) -> tuple[int, bool]:
+        """Claim once from every queue that has room: how many came, and whether one had none."""
+        found, full = 0, False
+        self._desk.room.clear()
+        for source in self._sources:
+            room = self._desk.wanted(source.queue)
+            full = full or not room
+            if room:
+                found += self._claim(source, min(room, self._terms.batch))
+        return found, full
+
+    def _claim(self, source: Source, limit: int) -> int:
+        terms = self._terms
+        want = Want(
+            limit=limit,
+            lease=terms.lease,
+            consumer=terms.name,
+            share=False,
+            where=terms.where,
+            max_age=terms.max_age,
+        )
+        with self._claiming:
+            if self._stop.is_set():
+                return 0
+            began = time.monotonic()
+            try:
+                (found,) = self._store.claim(source.queue, [want])
+            except QueueNotFound:
+                return 0  # deleted under us, and maybe made again
+            if found:
+                self._deliver(source, found, began)
+            return len(found)
+
+    def _rest(self, *, full: bool) -> None:
+        if full:
+            self._desk.room.wait(FULL_PAUSE)
+            return
+        if self.on_empty is not None:
+            self.on_empty()
+            return
+        names = [source.queue for source in self._sources]
+        self._store.wait(names, timedelta(seconds=self._poll()))
+
+    def _poll(self) -> float:
+        """A queue with a rate has room again after a while, which nobody announces."""
+        rates = [source.settings.rate for source in self._sources]
+        return min([self._terms.poll, *(rate.period.total_seconds() for rate in rates if rate is not None)])
+
+    def _store_away(self, error: StoreError) -> None:
+        if self._stop.is_set():
+            return
+        self._pause = min(2 * self._pause or 0.1, LONGEST_PAUSE)
+        event(logger, "warning", "worker.store_away", worker=self._terms.name, error=str(error))
+        self._stop.wait(self._pause)

@@ -1,0 +1,126 @@
+"""Working in the foreground: signals, and several processes."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rowmq.core.errors import InvalidSetting
+from rowmq.runtime.log import event, logger
+from rowmq.runtime.worker import Worker
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+REST = 1.0
+"""Seconds before a process that died is replaced."""
+
+
+def work(make: Callable[[], Worker], *, processes: int, stop_timeout: float) -> None:
+    """Run a worker until a signal comes, here or in that many processes."""
+    if processes < 1:
+        raise InvalidSetting(f"processes is at least 1, not {processes}")
+    worker = make()  # also for processes: what is wrong is said once, and here
+    if processes == 1:
+        _work_here(worker, stop_timeout)
+    else:
+        _Crew(make, processes, stop_timeout).run()
+
+
+def _work_here(worker: Worker, stop_timeout: float) -> None:
+    over = threading.Event()
+    with _signals(over.set):
+        worker.run(over, stop_timeout)
+
+
+@contextmanager
+def _signals(first: Callable[[], object]) -> Iterator[None]:
+    """Call a function at the first signal; the second ends the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may, and whoever works in another stops the worker himself
+        return
+    seen = 0
+
+    def heard(number: int, _frame: FrameType | None) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            os._exit(128 + number)
+        first()
+
+    former = {each: signal.signal(each, heard) for each in SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)
+
+
+class _Crew:
+    """Child processes, each with a worker of its own; one that dies is replaced."""
+
+    def __init__(self, make: Callable[[], Worker], count: int, stop_timeout: float) -> None:
+        if not hasattr(os, "fork"):
+            raise InvalidSetting("this system cannot fork: run one process at a time, several times")
+        self._make, self._count, self._stop_timeout = make, count, stop_timeout
+        self._children: set[int] = set()
+        self._signals = 0
+        self._failed = 0
+
+    def run(self) -> None:
+        """Work until a signal comes, or every child has ended well."""
+        former = {each: signal.signal(each, self._heard) for each in SIGNALS}
+        try:
+            for _ in range(self._count):
+                self._spawn()
+            while self._children:
+                self._reap(*os.wait())
+        finally:
+            for each, handler in former.items():
+                signal.signal(each, handler)
+
+    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+        self._signals += 1
+        self._kill(signal.SIGTERM if self._signals == 1 else signal.SIGKILL)
+
+    def _kill(self, number: int) -> None:
+        for child in list(self._children):
+            try:
+                os.kill(child, number)
+            except ProcessLookupError:
+                self._children.discard(child)
+
+    def _spawn(self) -> None:
+        child = os.fork()
+        if child:
+            self._children.add(child)
+            if self._signals:  # it came between: the child was not there yet to hear it
+                os.kill(child, signal.SIGTERM)
+            return
+        self._be_child()
+
+    def _be_child(self) -> None:
+        code = 1
+        try:
+            for each in SIGNALS:
+                signal.signal(each, signal.SIG_DFL)
+            _work_here(self._make(), self._stop_timeout)
+            code = 0
+        except BaseException as error:  # noqa: BLE001 - a child must not go on as its parent
+            event(logger, "error", "worker.process_failed", exc_info=error)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self, child: int, status: int) -> None:
+        self._children.discard(child)
+        code = os.waitstatus_to_exitcode(status)
+        if code == 0 or self._signals:
+            return
+        event(logger, "error", "worker.process_died", pid=child, code=code)
+        time.sleep(REST)
+        if not self._signals:
+            self._spawn()

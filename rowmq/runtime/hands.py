@@ -1,0 +1,88 @@
+"""The hands of a worker: threads for plain functions, one event loop for async ones."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+from rowmq.runtime.desk import Desk, Held
+
+
+class Threads:
+    """Threads that run plain functions, started as they are needed."""
+
+    def __init__(self, desk: Desk, count: int, run: Callable[[Held], object]) -> None:
+        self._desk, self._run = desk, run
+        self._count = count
+
+    def start(self) -> None:
+        """Begin, with no more threads than can ever be at work."""
+        for number in range(min(self._count, self._desk.plain_hands)):
+            threading.Thread(target=self._work, name=f"rowmq-handler-{number}", daemon=True).start()
+
+    def _work(self) -> None:
+        held = self._desk.take()
+        while held is not None:
+            self._run(held)
+            held = self._desk.take(held)
+
+
+class Loop:
+    """An event loop in a thread of its own, for async functions; it is only there if there are any."""
+
+    desk: Desk
+
+    def __init__(self, run: Callable[[Held], Awaitable[None]]) -> None:
+        self._run = run
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, if any job is async."""
+        if not self.desk.async_hands:
+            return
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="rowmq-loop", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Something may be waiting; called from any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._take_all)
+
+    def close(self) -> None:
+        """End; what still runs is cancelled."""
+        loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._cancel_all(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()
+
+    def _take_all(self, done: Held | None = None) -> None:
+        held = self.desk.take_async(done)
+        while held is not None:
+            self._begin(held)
+            held = self.desk.take_async()
+
+    def _begin(self, held: Held) -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._one(held))
+        self._tasks.add(task)
+        held.cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            self._take_all(held)
+
+        task.add_done_callback(ended)
+
+    async def _one(self, held: Held) -> None:
+        await self._run(held)
+
+    async def _cancel_all(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

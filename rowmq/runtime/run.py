@@ -1,0 +1,109 @@
+"""Running one message's job, and what its end means."""
+
+import asyncio
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from rowmq.core.backoff import Backoff
+from rowmq.core.errors import InvalidMessage
+from rowmq.core.outcome import ACK, Ack, Bury, Failure, Outcome, Reason, Release
+from rowmq.runtime.answers import Kill, Retry, Snooze
+from rowmq.runtime.claimed import ClaimedMessage, as_result, decided
+from rowmq.runtime.middleware import Middleware, overriding
+from rowmq.runtime.options import as_span
+from rowmq.runtime.registry import Job, Unreadable
+
+End = tuple[Outcome, BaseException | None]
+"""What becomes of a message, and what was raised."""
+
+
+class Runner:
+    """Runs jobs inside the middleware, and turns whatever happens into an outcome."""
+
+    def __init__(
+        self,
+        middleware: Sequence[Middleware],
+        backoff: Callable[[str], Backoff],
+        on_invalid: Callable[[ClaimedMessage, Exception], object] | None,
+    ) -> None:
+        self._before = overriding(middleware, "before")
+        self._around = overriding(middleware, "around")
+        self._backoff = backoff
+        self._on_invalid = on_invalid
+
+    def run(self, job: Job, message: ClaimedMessage) -> End:
+        """Run a plain function."""
+        try:
+            _readable(message)
+            if not self._before and not self._around:
+                return said(job, job.call(message)), None
+            with self._entered(message):
+                return said(job, job.call(message)), None
+        except BaseException as error:  # noqa: BLE001 - a handler must not end a worker, whatever it raises
+            return self._failed(message, error), error
+
+    async def run_async(self, job: Job, message: ClaimedMessage) -> End:
+        """Run an async function, for at most as long as it may take."""
+        try:
+            _readable(message)
+            with self._entered(message):
+                async with asyncio.timeout(job.timeout):
+                    return said(job, await job.call(message)), None
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the same
+            return self._failed(message, error), error
+
+    def timed_out(self, job: Job, message: ClaimedMessage) -> End:
+        """What becomes of a message whose handler does not come back."""
+        error = TimeoutError(f"{job.name} did not finish within {job.timeout} seconds")
+        return self._failed(message, error), error
+
+    def _entered(self, message: ClaimedMessage) -> ExitStack:
+        with ExitStack() as stack:
+            for each in self._before:
+                each.before(message)
+            for each in self._around:
+                stack.enter_context(each.around(message))
+            return stack.pop_all()
+        raise AssertionError("a context swallowed an error of entering the next")
+
+    def _failed(self, message: ClaimedMessage, error: BaseException) -> Outcome:
+        if isinstance(error, Unreadable):
+            return self.invalid(message, error)
+        text = "".join(traceback.format_exception(error))
+        if isinstance(error, Kill):
+            return Bury(reason=Reason.KILLED, error=str(error) or text)
+        after = None
+        if isinstance(error, Retry):
+            text, after = str(error), None if error.after is None else as_span(error.after, "after")
+        failure = Failure(error=text, after=after)
+        return decided(message.delivery, failure, self._backoff(message.queue))
+
+    def invalid(self, message: ClaimedMessage, error: Exception) -> Outcome:
+        """Bury a message that cannot be handled, and tell the callback."""
+        text = str(error)
+        if self._on_invalid is not None:
+            try:
+                self._on_invalid(message, error)
+            except Exception:  # noqa: BLE001 - the message is invalid all the same
+                text += "\n\nand the callback failed:\n" + traceback.format_exc()
+        return Bury(reason=Reason.INVALID, error=text)
+
+
+def said(job: Job, value: Any) -> Outcome:
+    """The outcome that a job's return value means."""
+    if value is None:
+        return ACK
+    if isinstance(value, Snooze):
+        return Release(delay=as_span(value.after, "after"))
+    return Ack(result=as_result(value)) if job.results else ACK
+
+
+def _readable(message: ClaimedMessage) -> None:
+    try:
+        message.payload  # noqa: B018 - it is decoded and kept
+    except InvalidMessage as error:
+        raise Unreadable(str(error)) from None
