@@ -94,6 +94,16 @@ def test_a_json_line_has_time_level_event_fields_and_exception(lines: io.StringI
     assert line == {"level": "ERROR", "event": "store.down", "tries": 3, "ratio": "nan", "since": None}
 
 
+@pytest.mark.parametrize("formatter", [TextFormatter(), JSONFormatter()], ids=["text", "json"])
+def test_urls_in_values_and_exceptions_show_no_password(formatter: logging.Formatter) -> None:
+    out, url = _writing_to(logger, formatter), f"postgresql://ada:{CANARY}@db/jobs"
+    event(
+        logger, "error", "store.down", url=url, error=f"no: {url}, {url}", exc_info=ValueError(f"url={url}")
+    )
+    assert out.getvalue().count("ada:***@db/jobs") == 4
+    assert CANARY not in out.getvalue()
+
+
 def test_records_that_are_no_events_are_formatted_too(lines: io.StringIO) -> None:
     logger.getChild("stores").warning("slow\n%s", "disk")
     assert _only(lines)["event"] == "slow\ndisk"
