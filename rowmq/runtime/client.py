@@ -238,14 +238,14 @@ class Client:
         **options: Unpack[PushOptions],
     ) -> Callable[[Callable[P, R]], Task[P, R]]: ...
 
-    def task(self, function: Callable[..., Any] | None = None, /, **said: Any) -> Any:
+    def task(self, *functions: Callable[..., Any], **said: Any) -> Any:
         """Decorate a function so that it can also be pushed: ``welcome.push(user_id=7)``.
 
         A worker runs it because it was registered here, under its name (by default that of its module
         and itself). ``results=True`` keeps what it returns. Other options are those of every push.
         """
-        declare = partial(self._declare, **said)
-        return declare if function is None else declare(function)
+        declare: Callable[[Callable[..., Any]], Any] = partial(self._declare, **said)
+        return declare(*functions) if functions else declare
 
     def _declare(
         self,
