@@ -220,14 +220,16 @@ def test_scrapes_at_the_same_moment_share_one_scan(
 
 
 def test_a_store_that_is_down_leaves_the_other_metrics_readable(
-    store: MemoryStore, caplog: pytest.LogCaptureFixture
+    store: MemoryStore, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    metrics = Metrics(CollectorRegistry(), store=store, every=timedelta(0))
+    metrics = Metrics(CollectorRegistry())
+    metrics.registry.register(Depth(store, "rowmq", EVERY, clock))
     metrics.on_push("q", build.messages(1))
     assert _value(metrics, "up") == 1
     store.close()
-    assert _value(metrics, "up") == 0
-    assert _value(metrics, "up") == 0
+    for _ in range(2):
+        clock.moment += 5
+        assert _value(metrics, "up") == 0
     assert metrics.registry.get_sample_value("rowmq_depth", {"queue": "q", "state": "ready"}) is None
     assert _value(metrics, "pushed_total", queue="q") == 1
     assert [message.split()[0] for message in caplog.messages] == ["metrics.store_down"]
@@ -334,7 +336,7 @@ def test_a_missing_package_is_named_with_its_command_and_needed_by_nobody_else()
 
 
 def test_from_push_over_worker_to_the_page_that_prometheus_reads(mq: Client) -> None:
-    metrics = Metrics(CollectorRegistry(), store=mq.store, every=timedelta(0))
+    metrics = Metrics(CollectorRegistry(), store=mq.store)
     mq.use(metrics)
     emails = mq.queue("emails", max_attempts=1)
 
