@@ -53,6 +53,13 @@ def test_a_want_that_cannot_take_the_first_that_come_is_choosy(options: dict[str
     assert not Want(limit=LARGEST_CLAIM, lease=timedelta(1)).choosy
 
 
+def test_a_want_that_only_names_its_consumer_is_not_choosy() -> None:
+    want = Want(consumer="w", share=False)
+    assert (want.consumer, want.sharer, want.choosy) == ("w", None, False)
+    assert Want(consumer="w").sharer == "w"
+    assert Want(consumer="w", share=False, upto=5).choosy
+
+
 def delivery(**options: Any) -> Delivery:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     given = {

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from rowmq.core.backoff import Backoff
-from rowmq.core.errors import InvalidSetting
+from rowmq.core.errors import InvalidMessage, InvalidSetting
 from rowmq.core.outcome import (
     ACK,
+    LARGEST_RESULT,
+    Ack,
     Bury,
     Failure,
     Outcome,
@@ -71,9 +73,20 @@ def test_a_retry_is_spread_by_the_draw() -> None:
 
 
 @pytest.mark.parametrize("delay", [timedelta(microseconds=-1), timedelta(days=3651)])
-def test_a_retrys_delay_has_a_range(delay: timedelta) -> None:
+def test_a_delay_has_a_range(delay: timedelta) -> None:
     with pytest.raises(InvalidSetting, match="between 0 and 3650 days"):
         Retry(delay=delay)
+    with pytest.raises(InvalidSetting, match="a release's delay is between 0 and 3650 days"):
+        Release(delay=delay)
+
+
+def test_a_result_is_bytes_and_has_an_end() -> None:
+    assert Ack(b"x" * LARGEST_RESULT).result == b"x" * LARGEST_RESULT
+    assert Ack() == ACK
+    with pytest.raises(InvalidMessage, match="a result has at most 1048576 bytes, this one has 1048577"):
+        Ack(b"x" * (LARGEST_RESULT + 1))
+    with pytest.raises(InvalidMessage, match="a result is bytes, not str"):
+        Ack("x")  # type: ignore[arg-type]
 
 
 # What is overdue.

@@ -7,7 +7,7 @@ import pytest
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.errors import InvalidName, InvalidSetting
-from rowmq.core.queue import Archive, Guarantee, Queue, changed
+from rowmq.core.queue import Archive, Guarantee, Queue, Rate, changed
 
 TOO_LONG = timedelta(days=3650, microseconds=1)
 NEGATIVE = timedelta(microseconds=-1)
@@ -39,6 +39,9 @@ def test_a_queue_has_sensible_defaults() -> None:
         {"archive": "required"},
         {"dead_letter": "other"},
         {"tags": {"a": "b"}},
+        {"rate": None},
+        {"rate": Rate(1, timedelta(milliseconds=1))},
+        {"rate": Rate(1_000_000, timedelta(days=1))},
     ],
     ids=str,
 )
@@ -77,6 +80,8 @@ def test_settings_at_the_edge_of_their_range_are_taken(settings: dict[str, Any])
         ({"paused": None}, "paused is True or False, not None"),
         ({"tags": {"a": 1}}, "tags map strings to strings, but 'a' has 1"),
         ({"tags": {1: "a"}}, "tags map strings to strings"),
+        ({"rate": 5}, "rate is a Rate or None, not 5"),
+        ({"rate": (5, 1)}, "rate is a Rate or None"),
         ({"dead_letter": "q"}, "queue 'q' cannot be its own dead-letter queue"),
     ],
     ids=lambda value: str(value)[:40],
@@ -117,3 +122,24 @@ def test_unknown_settings_are_named() -> None:
 def test_a_name_is_no_setting() -> None:
     with pytest.raises(InvalidSetting, match="no setting name"):
         changed(Queue(name="q"), {"name": "other"})
+
+
+@pytest.mark.parametrize(
+    ("limit", "period", "complaint"),
+    [
+        (0, 1, "a rate's limit is a whole number from 1 to 1000000, not 0"),
+        (1_000_001, 1, "a rate's limit"),
+        (1.5, 1, "a rate's limit"),
+        (True, 1, "a rate's limit"),
+        (1, 0.0009, "a rate's period is between 0:00:00.001000 and 1 days"),
+        (1, 86_400.1, "a rate's period is between"),
+    ],
+)
+def test_a_wrong_rate_is_refused_with_the_reason(limit: Any, period: float, complaint: str) -> None:
+    with pytest.raises(InvalidSetting, match=complaint):
+        Rate(limit, timedelta(seconds=period))
+
+
+def test_a_rates_period_is_a_length_of_time() -> None:
+    with pytest.raises(InvalidSetting, match="a rate's period is a timedelta, not 5"):
+        Rate(1, 5)  # type: ignore[arg-type]

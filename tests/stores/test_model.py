@@ -23,8 +23,8 @@ from hypothesis.stateful import (
 from rowmq.core.delivery import Receipt, Settlement, Want
 from rowmq.core.history import Amendment, Schedule
 from rowmq.core.message import Batch, Message
-from rowmq.core.outcome import ACK, Bury, Reason, Release, Retry, State
-from rowmq.core.queue import Archive, Guarantee
+from rowmq.core.outcome import ACK, Ack, Bury, Reason, Release, Retry, State
+from rowmq.core.queue import Archive, Guarantee, Rate
 from rowmq.core.store import GRACE
 from rowmq.core.where import Condition
 from rowmq.testing.build import everything, span
@@ -41,6 +41,7 @@ TOPICS = st.sampled_from("tu")
 STEPS = st.sampled_from([0.000001, 1, 1, 2, 5, 10, 30, 31, 90, 400, 4000, 700_000]).map(span)
 SPANS = st.sampled_from([0, 1, 5, 10, 40]).map(span)
 LEASES = st.sampled_from([1, 5, 60]).map(span)
+RATES = st.builds(Rate, st.sampled_from([1, 3, 7]), st.sampled_from([0.001, 1, 7, 100]).map(span))
 NAMES = st.sampled_from(["n1", "n2", "n3"])
 CONSUMERS = st.sampled_from(["w1", "w2", "w3"])
 PLACES = st.integers(0, 999)
@@ -59,8 +60,9 @@ CONDITIONS: st.SearchStrategy[tuple[Condition, ...]] = st.sampled_from(
 )
 OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
     st.just(ACK),
+    st.builds(Ack, st.sampled_from([b"1", b'"two"'])),
     st.builds(Retry, delay=SPANS, error=st.sampled_from([None, "boom"])),
-    st.just(Release()),
+    st.builds(Release, delay=SPANS),
     st.builds(Bury, reason=st.sampled_from(Reason), error=st.sampled_from([None, "dead"])),
 )
 CHANGES: st.SearchStrategy[dict[str, Any]] = st.one_of(
@@ -75,6 +77,7 @@ CHANGES: st.SearchStrategy[dict[str, Any]] = st.one_of(
     st.fixed_dictionaries({"paused": st.booleans()}),
     st.fixed_dictionaries({"max_length": st.sampled_from([None, 2, 5])}),
     st.fixed_dictionaries({"archive": st.sampled_from(Archive)}),
+    st.fixed_dictionaries({"rate": st.none() | RATES}),
     st.just({"lease": timedelta(0)}),
 )
 
@@ -107,6 +110,7 @@ def wants(draw: st.DrawFn) -> Want:
         max_age=draw(st.sampled_from([None, None, None, span(20)])),
         per_group=draw(st.sampled_from([1, 1, 3])),
         name=draw(st.none() | NAMES),
+        share=draw(st.booleans()),
     )
 
 
@@ -293,6 +297,10 @@ class Machine(RuleBasedStateMachine):
     @rule(queue=QUEUES, consumer=CONSUMERS)
     def retire(self, queue: str, consumer: str) -> None:
         self.twins.agree(lambda twin: twin.store.consumers.retire(queue, consumer))
+
+    @rule(role=st.sampled_from("rs"), consumer=CONSUMERS, ttl=st.sampled_from([5, 60]).map(span))
+    def lead(self, role: str, consumer: str, ttl: timedelta) -> None:
+        self.twins.agree(lambda twin: twin.store.consumers.lead(role, consumer, ttl, now=self.now))
 
     @rule(queue=QUEUES, given=wishes(), paused=st.sampled_from([False, False, True]))
     def schedule(self, queue: str, given: dict[str, Any], paused: bool) -> None:

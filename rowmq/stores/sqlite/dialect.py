@@ -100,7 +100,7 @@ class SQLiteDialect(Dialect):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return Trouble.CONFLICT
-        if "no such table" in str(error):
+        if any(what in str(error) for what in ("no such table", "no such column", "has no column named")):
             return Trouble.NO_TABLES
         refusals = (
             sqlite3.SQLITE_CANTOPEN,

@@ -10,9 +10,11 @@ MODULES = tuple(
     for name in (
         "push",
         "claim",
+        "rate",
         "groups",
         "extend",
         "settle",
+        "results",
         "delivery",
         "dead_letter",
         "adopt",

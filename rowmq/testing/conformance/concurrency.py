@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Barrier
 from typing import TypeVar
 
 from rowmq.core.delivery import Settlement
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Settled
+from rowmq.core.queue import Rate
 from rowmq.core.store import Store
 from rowmq.testing.build import (
     T0,
@@ -183,6 +185,29 @@ def test_a_redrive_by_many_moves_each_message_once(store: Store) -> None:
     moved = together(*[lambda: store.history.redrive("q", now=after(1))] * THREADS)
     assert sum(moved) == 10
     assert states(store, now=after(1)) == {"ready": 10}
+
+
+def test_a_rate_holds_for_all_who_claim_at_once(store: Store) -> None:
+    put_queue(store, rate=Rate(10, span(60)))
+    push(store, *messages(60))
+
+    def drain() -> int:
+        return sum(
+            len(claim(store, limit, consumer=consumer)) for limit in (1, 2, 3) for consumer in (None, "w")
+        )
+
+    assert sum(together(*[drain] * THREADS)) == 10
+    assert states(store) == {"ready": 50, "leased": 10}
+
+
+def test_one_of_many_who_ask_at_once_leads(store: Store) -> None:
+    for start in (0, 60):
+
+        def ask(name: str, seconds: float = start) -> bool:
+            return store.consumers.lead("sweep", name, span(60), now=after(seconds))
+
+        leads = together(*[partial(ask, f"w{number}") for number in range(THREADS)])
+        assert sorted(leads) == [False] * (THREADS - 1) + [True]
 
 
 def test_a_queue_created_by_many_is_created_once(store: Store) -> None:

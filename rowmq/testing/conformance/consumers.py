@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from rowmq.core.delivery import Membership
-from rowmq.core.errors import QueueNotFound
+from rowmq.core.errors import InvalidSetting, QueueNotFound
 from rowmq.core.history import ConsumerInfo
+from rowmq.core.outcome import Retry
 from rowmq.core.store import Store
 from rowmq.testing.build import (
     T0,
@@ -16,6 +17,8 @@ from rowmq.testing.build import (
     messages,
     push,
     put_queue,
+    record,
+    settle,
     span,
 )
 
@@ -121,6 +124,58 @@ def test_beating_for_an_unknown_queue_raises(store: Store) -> None:
         beat(store, "a", queue="nowhere")
 
 
+@pytest.mark.parametrize("seconds", [0, -1, 3651 * 86400])
+def test_a_time_to_live_has_a_range(store: Store, seconds: float) -> None:
+    put_queue(store)
+    with pytest.raises(InvalidSetting, match="lives longer than 0"):
+        store.consumers.beat("q", "a", span(seconds), now=T0)
+    with pytest.raises(InvalidSetting, match="lives longer than 0"):
+        store.consumers.lead("sweep", "a", span(seconds), now=T0)
+
+
+# The lead.
+
+
+def lead(store: Store, name: str, seconds: float = 0, *, role: str = "sweep") -> bool:
+    """Ask for the lead that long after the beginning."""
+    return store.consumers.lead(role, name, TTL, now=after(seconds))
+
+
+def test_the_first_who_asks_leads_until_its_time_to_live_has_passed(store: Store) -> None:
+    assert lead(store, "a") is True
+    assert [lead(store, "b", seconds) for seconds in (0, 5, 9.999999)] == [False] * 3
+    assert lead(store, "b", 10) is True
+    assert lead(store, "a", 10) is False
+
+
+def test_a_leader_that_asks_again_leads_on(store: Store) -> None:
+    assert [lead(store, "a", seconds) for seconds in (0, 0, 9, 18)] == [True] * 4
+    assert lead(store, "b", 27) is False
+    assert lead(store, "b", 28) is True
+
+
+def test_a_leader_that_comes_too_late_may_lead_again_if_nobody_else_has(store: Store) -> None:
+    assert lead(store, "a") is True
+    assert lead(store, "a", 1000) is True
+
+
+def test_a_leader_may_shorten_its_lead(store: Store) -> None:
+    assert lead(store, "a") is True
+    assert store.consumers.lead("sweep", "a", span(1), now=T0) is True
+    assert lead(store, "b", 1) is True
+
+
+def test_each_role_has_a_leader_of_its_own(store: Store) -> None:
+    assert lead(store, "a", role="sweep") is True
+    assert lead(store, "b", role="schedules") is True
+    assert lead(store, "a", role="schedules") is False
+
+
+def test_a_lead_may_go_by_the_stores_own_clock(store: Store) -> None:
+    assert store.consumers.lead("sweep", "a", span(3600)) is True
+    assert store.consumers.lead("sweep", "b", span(3600)) is False
+
+
 # The share.
 
 
@@ -194,3 +249,27 @@ def test_shares_of_all_consumers_together_are_everything(store: Store) -> None:
     taken = [seq for name in "abc" for seq in seqs(store, 10, consumer=name)]
     assert len(taken) == 30
     assert set(taken) == pushed
+
+
+def test_a_consumer_that_wants_no_share_takes_what_comes_and_is_written_down(store: Store) -> None:
+    put_queue(store)
+    for name in "ab":
+        beat(store, name)
+    pushed = list(push(store, *messages(4)).seqs)
+    held = claim(store, 4, consumer="b", share=False)
+    assert [delivery.receipt.seq for delivery in held] == pushed
+    assert record(store, held[0].id).consumer == "b"
+    settle(store, held[0], now=after(1))
+    settle(store, held[1], Retry(error="boom"), now=after(1))
+    assert record(store, held[0].id, now=after(1)).consumer == "b"
+    assert [failed.consumer for failed in store.history.failures(held[1].id)] == ["b"]
+
+
+def test_a_consumer_that_wants_no_share_may_have_conditions(store: Store) -> None:
+    put_queue(store)
+    for name in "ab":
+        beat(store, name)
+    pushed = list(push(store, *messages(4)).seqs)
+    held = claim(store, 2, consumer="b", share=False, upto=pushed[2])
+    assert [delivery.receipt.seq for delivery in held] == pushed[:2]
+    assert {record(store, one.id).consumer for one in held} == {"b"}

@@ -341,3 +341,11 @@ def test_in_a_fifo_queue_a_members_receipt_ends_with_its_lease(store: Store) -> 
     assert settle(store, head, now=after(10)) is Settled.SETTLED
     assert settle(store, member, Retry(), now=after(30)) is Settled.LOST
     assert payloads(claim(store, 10, now=after(30))) == [1]
+
+
+def test_a_head_released_for_later_blocks_its_group(store: Store) -> None:
+    put_queue(store)
+    push(store, *messages(3, group="g"))
+    settle(store, claim_one(store), Release(delay=span(10)), now=after(1))
+    assert claim(store, 5, now=after(10)) == []
+    assert payloads(claim(store, 5, now=after(11))) == [0]

@@ -42,6 +42,17 @@ def test_what_is_pushed_by_the_stores_own_clock_can_be_claimed_at_once(store: St
     assert len(store.claim("q", [Want()])[0]) == 1
 
 
+def test_a_store_tells_what_its_clock_says(store: Store) -> None:
+    put_queue(store)
+    before = store.now()
+    said = message()
+    store.push([Batch("q", [said])])
+    found = store.history.get(said.id)
+    assert found is not None
+    assert before <= found.created_at <= store.now()
+    assert before.utcoffset() == timedelta(0)
+
+
 def test_a_migrated_store_has_nothing_left_to_migrate(store: Store) -> None:
     assert store.migrate() == []
 

@@ -61,6 +61,8 @@ CREATORS: dict[str, Callable[[Store, Any], object]] = {
     "topic published": lambda store, name: store.topics.publish(name, [message()], now=T0),
     "consumer": lambda store, name: store.consumers.beat("q", name, span(60), now=T0),
     "schedule": lambda store, name: store.schedules.put(schedule(name), now=T0),
+    "role": lambda store, name: store.consumers.lead(name, "w", span(60), now=T0),
+    "leader": lambda store, name: store.consumers.lead("role", name, span(60), now=T0),
 }
 
 
@@ -70,6 +72,7 @@ def test_any_text_may_name_anything(store: Store, name: str) -> None:
     store.topics.bind(name, name, now=T0)
     store.consumers.beat(name, name, span(60), now=T0)
     store.schedules.put(schedule(name, queue=name), now=T0)
+    assert [store.consumers.lead(name, each, span(60), now=T0) for each in (name, name, "w")] == [1, 1, 0]
     push(store, message("first", key=name, group=name), message("second", group=name), queue=name)
     assert push(store, message(key=name), queue=name).seen == frozenset({0})
     delivery = claim_one(store, queue=name, consumer=name, name=name)
@@ -119,6 +122,11 @@ def test_consumers_that_look_alike_are_different_consumers(store: Store) -> None
     put_queue(store)
     for number, name in enumerate(LOOK_ALIKES):
         assert store.consumers.beat("q", name, span(60), now=T0).index == number
+
+
+def test_roles_and_leaders_that_look_alike_are_different(store: Store) -> None:
+    assert all(store.consumers.lead(name, "w", span(60), now=T0) for name in LOOK_ALIKES)
+    assert not any(store.consumers.lead("a", name, span(60), now=T0) for name in LOOK_ALIKES)
 
 
 def test_claim_names_that_look_alike_are_different_claims(store: Store) -> None:

@@ -9,7 +9,7 @@ from rowmq.core.backoff import Backoff
 from rowmq.core.errors import InvalidSetting, QueueNotFound
 from rowmq.core.history import LedgerEntry, Stats
 from rowmq.core.outcome import Bury, Settled, State
-from rowmq.core.queue import Archive, Guarantee, Queue
+from rowmq.core.queue import Archive, Guarantee, Queue, Rate
 from rowmq.core.store import Store
 from rowmq.testing.build import (
     FOREVER,
@@ -54,6 +54,10 @@ SETTINGS: list[dict[str, Any]] = [
     {"max_length": 100_000},
     {"archive": Archive.REQUIRED},
     {"tags": {"team": "a", "it's": "日本語 🎉", "": ""}},
+    {"rate": None},
+    {"rate": Rate(1, timedelta(milliseconds=1))},
+    {"rate": Rate(1_000_000, timedelta(days=1))},
+    {"rate": Rate(7, timedelta(seconds=1, microseconds=234567))},
     {"max_attempts": 7, "lease": timedelta(minutes=5), "fifo": True, "paused": True},
 ]
 

@@ -29,6 +29,7 @@ OUTCOMES: list[Outcome] = [
     Retry(),
     Retry(delay=span(60), error="x"),
     Release(),
+    Release(delay=span(60)),
     Bury(),
     Bury(reason=Reason.INVALID, error="x"),
 ]
@@ -237,6 +238,36 @@ def test_a_released_message_comes_back_at_once_and_its_attempt_does_not_count(st
     found = record(store, delivery.id, now=after(4))
     assert (found.state, found.attempts, found.visible_at) == (State.READY, 0, after(4))
     assert (found.consumer, found.started_at) == (None, None)
+
+
+def test_a_released_message_may_come_back_after_a_delay(store: Store) -> None:
+    put_queue(store, max_attempts=1)
+    push(store, message())
+    delivery = claim_one(store, consumer="w")
+    assert settle(store, delivery, Release(delay=span(10)), now=after(5)) is Settled.SETTLED
+    found = record(store, delivery.id, now=after(5))
+    assert (found.state, found.attempts, found.visible_at) == (State.SCHEDULED, 0, after(15))
+    assert (found.consumer, found.started_at) == (None, None)
+    assert claim(store, now=after(14.999999)) == []
+    again = claim_one(store, now=after(15))
+    assert (again.attempt, again.receives, again.last_attempt) == (1, 2, True)
+    assert store.history.failures(delivery.id) == []
+
+
+def test_releases_of_one_call_may_have_different_delays(store: Store) -> None:
+    put_queue(store)
+    push(store, *messages(4))
+    outcomes: list[Outcome] = [
+        Release(),
+        Release(delay=span(5)),
+        Retry(delay=span(5)),
+        Release(delay=span(9)),
+    ]
+    given = [Settlement(d.receipt, o) for d, o in zip(claim(store, 4), outcomes, strict=True)]
+    assert set(store.settle(given, now=T0)) == {Settled.SETTLED}
+    found = store.history.find("q", now=T0).records
+    assert [one.visible_at for one in found] == [T0, after(5), after(5), after(9)]
+    assert [one.attempts for one in found] == [0, 0, 1, 0]
 
 
 # Bury.
