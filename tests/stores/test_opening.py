@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import rowmq
+from rowmq.engine import open_store
 from rowmq.stores import opening
 
 
@@ -27,38 +28,38 @@ def test_a_wrong_url_is_an_invalid_url(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(rowmq.InvalidURL, match=sentence):
-        rowmq.open_store(url)
+        open_store(url)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "mysql"])
 def test_a_server_that_is_down_is_unavailable_and_the_password_is_not_told(kind: str) -> None:
     with pytest.raises(rowmq.StoreUnavailable) as caught:
-        rowmq.open_store(f"{kind}://user:sesame@127.0.0.1:1/db")
+        open_store(f"{kind}://user:sesame@127.0.0.1:1/db")
     assert "sesame" not in str(caught.value)
 
 
 def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "q.db").write_bytes(b"this is not a database" * 100)
     with pytest.raises(rowmq.StoreUnavailable, match="not a database"):
-        rowmq.open_store(f"sqlite:///{tmp_path}/q.db")
+        open_store(f"sqlite:///{tmp_path}/q.db")
 
 
 def test_without_migrating_a_store_without_tables_is_outdated(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/q.db"
     with pytest.raises(rowmq.SchemaOutdated, match="rowmq migrate"):
-        rowmq.open_store(url, migrate=False)
-    rowmq.open_store(url).close()
-    rowmq.open_store(url, migrate=False).close()
+        open_store(url, migrate=False)
+    open_store(url).close()
+    open_store(url, migrate=False).close()
 
 
 def test_sqlite_is_durable_unless_the_url_says_otherwise(tmp_path: Path) -> None:
     grades = {}
     for level in ("full", "normal", "off"):
-        store = rowmq.open_store(f"sqlite:///{tmp_path}/q.db?durability={level}")
+        store = open_store(f"sqlite:///{tmp_path}/q.db?durability={level}")
         grades[level] = store.durability.grade
         store.close()
-    store = rowmq.open_store(f"sqlite:///{tmp_path}/q.db")
+    store = open_store(f"sqlite:///{tmp_path}/q.db")
     assert (grades, store.durability.grade) == ({"full": "A", "normal": "B", "off": "B"}, "A")
     store.close()
 
@@ -66,12 +67,12 @@ def test_sqlite_is_durable_unless_the_url_says_otherwise(tmp_path: Path) -> None
 def test_a_package_can_bring_a_store_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint(name="shelf", group="rowmq.stores", value="tests.stores.test_opening:Shelf")
     monkeypatch.setattr(opening, "entry_points", lambda **_: EntryPoints([entry]))
-    store = rowmq.open_store("shelf://here")
+    store = open_store("shelf://here")
     assert isinstance(store, Shelf)
     assert store.url == "shelf://here"
     monkeypatch.setattr(opening, "entry_points", lambda **_: EntryPoints([]))
     with pytest.raises(rowmq.InvalidURL, match="no store is called 'shelf'"):
-        rowmq.open_store("shelf://here")
+        open_store("shelf://here")
 
 
 class Shelf:
@@ -82,14 +83,14 @@ class Shelf:
 
 
 def test_servers_tell_their_durability(sql_url: str) -> None:
-    store = rowmq.open_store(sql_url)
+    store = open_store(sql_url)
     assert store.durability.grade == "A"
     assert "every commit is on the disk" in store.durability.because
     store.close()
 
 
 def test_postgresql_that_does_not_wait_for_the_disk_says_so(postgres_url: str) -> None:
-    store = rowmq.open_store(f"{postgres_url}&durability=off")
+    store = open_store(f"{postgres_url}&durability=off")
     assert store.durability.grade == "C"
     assert "synchronous_commit=off" in store.durability.because
     store.close()
@@ -98,10 +99,10 @@ def test_postgresql_that_does_not_wait_for_the_disk_says_so(postgres_url: str) -
 @pytest.mark.parametrize("option", ["durability=maybe", "prepare=perhaps", "partitions=hour", "colour=red"])
 def test_an_option_that_postgresql_does_not_have_is_an_invalid_url(option: str) -> None:
     with pytest.raises(rowmq.InvalidURL):
-        rowmq.open_store(f"postgresql://127.0.0.1:1/x?{option}")
+        open_store(f"postgresql://127.0.0.1:1/x?{option}")
 
 
 @pytest.mark.parametrize("url", ["mysql://127.0.0.1:1", "mysql://127.0.0.1:1/x?colour=red"])
 def test_a_mysql_url_without_a_database_or_with_an_unknown_option_is_invalid(url: str) -> None:
     with pytest.raises(rowmq.InvalidURL):
-        rowmq.open_store(url)
+        open_store(url)

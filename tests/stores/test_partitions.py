@@ -6,10 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-import rowmq
 from rowmq import DuplicateMessage, InvalidURL
 from rowmq.core.clock import micros
-from rowmq.engine import Batch, Pushed, Want
+from rowmq.engine import Ack, Batch, Message, Pushed, Want, open_store
 from rowmq.stores.sql.store import SQLStore
 from rowmq.testing.build import message, settle
 
@@ -19,7 +18,7 @@ START = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0) + 
 
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[SQLStore]:
-    store = rowmq.open_store(f"{postgres_url}&partitions=day")
+    store = open_store(f"{postgres_url}&partitions=day")
     assert isinstance(store, SQLStore)
     store.queues.put("q", {"retention": 7 * DAY, "max_attempts": None})
     yield store
@@ -39,7 +38,7 @@ def days(store: SQLStore) -> list[int]:
         return sorted(int(name.rsplit("_", 1)[1]) - first for (name,) in rows)
 
 
-def one_day(store: SQLStore, number: int, *, finish: bool = True) -> rowmq.Message:
+def one_day(store: SQLStore, number: int, *, finish: bool = True) -> Message:
     """Sweep, push and, unless told otherwise, finish a message on a day."""
     now = START + number * DAY
     store.history.sweep(now=now)
@@ -126,14 +125,42 @@ def test_a_queue_that_requires_the_archive_holds_its_days(store: SQLStore) -> No
 
 
 def test_partitions_are_for_new_tables(postgres_url: str) -> None:
-    rowmq.open_store(postgres_url).close()
+    open_store(postgres_url).close()
     with pytest.raises(InvalidURL, match="for new tables"):
-        rowmq.open_store(f"{postgres_url}&partitions=day")
+        open_store(f"{postgres_url}&partitions=day")
 
 
 def test_a_store_with_partitions_is_opened_without_saying_so(store: SQLStore, postgres_url: str) -> None:
     one_day(store, 0)
-    other = rowmq.open_store(postgres_url)
+    other = open_store(postgres_url)
     other.history.sweep(now=START + 10 * DAY)
     other.close()
     assert days(store)[0] == 10
+
+
+def test_results_are_kept_in_the_days_they_belong_to(store: SQLStore) -> None:
+    said = one_day(store, 0, finish=False)
+    ((delivery,),) = store.claim("q", [Want()], now=START)
+    settle(store, delivery, Ack(b"7"), now=START)
+    one_day(store, 1)
+    found = store.history.get(said.id)
+    assert found is not None
+    assert found.result == b"7"
+    assert [record.result for record in store.history.find("q").records] == [b"7", None]
+
+
+def test_days_made_before_a_migration_are_migrated_with_the_others(postgres_url: str) -> None:
+    """A database as the version before the runtime left it, with days, gets results in old days and new."""
+    old = open_store(f"{postgres_url}&partitions=day", migrate=False, check=False)
+    assert isinstance(old, SQLStore)
+    old.migrator.run(upto=2)
+    old.database.run(old.database.dialect.set_up)
+    assert old.migrate() == ["0003_runtime"]
+    old.queues.put("q", {"max_attempts": None})
+    for number in range(3):
+        now = START + number * DAY
+        said = one_day(old, number, finish=False)
+        (delivery,) = [one for one in old.claim("q", [Want(limit=10)], now=now)[0] if one.id == said.id]
+        settle(old, delivery, Ack(b"%d" % number), now=now)
+    assert [record.result for record in old.history.find("q").records] == [b"0", b"1", b"2"]
+    old.close()
