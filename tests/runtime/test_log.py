@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,9 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowmq.core.errors import InvalidInput, InvalidSetting
+from rowmq.core.errors import InvalidInput, InvalidSetting, RowMQError
+from rowmq.core.history import Amendment
+from rowmq.core.message import Batch, Message
 from rowmq.core.outcome import ACK, Bury, Release, Retry
+from rowmq.runtime.answers import Kill, Snooze
 from rowmq.runtime.claimed import ClaimedMessage
+from rowmq.runtime.client import connect
 from rowmq.runtime.log import (
     JSONFormatter,
     LogEvents,
@@ -236,6 +241,47 @@ def test_what_goes_well_is_logged_at_debug_only(lines: io.StringIO) -> None:
 def test_a_lost_message_is_logged(lines: io.StringIO) -> None:
     LogEvents().on_lost(_claimed())
     assert (_only(lines)["event"], _only(lines)["level"]) == ("message.lost", "WARNING")
+
+
+@pytest.mark.parametrize("formatter", [TextFormatter(), JSONFormatter()], ids=["text", "json"])
+def test_neither_payloads_nor_passwords_are_logged_whatever_happens(formatter: logging.Formatter) -> None:
+    out = _writing_to(logging.getLogger(), formatter)  # everything that anybody logs
+    logger.setLevel(logging.DEBUG)
+    with connect(f"memory://ada:{CANARY}@db?password={CANARY}") as mq:
+        logger.debug("%r", mq)
+        jobs = mq.queue("jobs", max_attempts=2, backoff={"first": 0, "jitter": 0})
+        jobs.handler(_obey)
+        for order in ("done", "fail", "kill", "snooze", "lose"):
+            jobs.push({"order": order, "card": CANARY}, metadata={"note": CANARY})
+        jobs.push(CANARY.encode())
+        mq.store.push([Batch("jobs", [Message(id=UUID(int=9), body=f"[{CANARY}".encode())])])
+        mq.worker(stop_when_empty=True).run()
+    with pytest.raises(RowMQError) as refused:
+        connect(f"postgresql://ada:{CANARY}@127.0.0.1:1/jobs?connect_timeout=1")
+    logging.getLogger().removeHandler(logging.getLogger().handlers[-1])
+    told = set(re.findall(r"\b(?:message|worker)\.[a-z]+", out.getvalue()))
+    assert told >= {"message.done", "message.failed", "message.lost", "message.released", "worker.started"}
+    assert CANARY not in out.getvalue() + str(refused.value)
+
+
+def test_a_worker_says_when_it_starts_and_stops(lines: io.StringIO) -> None:
+    with connect("memory://") as mq:
+        mq.queue("jobs").handler(_obey)
+        mq.worker(name="w", stop_when_empty=True).run()
+    started, stopped = [line for line in _all(lines) if line["event"].startswith("worker.")]
+    assert (started["event"], started["worker"], started["queues"]) == ("worker.started", "w", ["jobs"])
+    assert (stopped["event"], stopped["worker"]) == ("worker.stopped", "w")
+
+
+def _obey(message: ClaimedMessage) -> Snooze | None:
+    order = message.payload["order"]
+    if order == "fail":
+        raise ValueError("no such order")
+    if order == "kill":
+        raise Kill("never")
+    if order == "lose":
+        message._store.history.amend([message.id], Amendment.KILL)
+    return Snooze(after=60) if order == "snooze" else None
 
 
 def _claimed() -> ClaimedMessage:
