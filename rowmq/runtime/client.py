@@ -25,7 +25,8 @@ from rowmq.runtime.registry import Job, Registry, is_async
 from rowmq.runtime.rule import Rule
 from rowmq.runtime.schedules import ScheduleBook
 from rowmq.runtime.task import Task
-from rowmq.runtime.worker import Worker, WorkerOptions
+from rowmq.runtime.terms import WorkerOptions
+from rowmq.runtime.worker import Worker
 from rowmq.stores import open_store
 
 P = ParamSpec("P")
@@ -277,6 +278,8 @@ class Client:
         """
         from rowmq.runtime.foreground import work  # noqa: PLC0415 - signals and forks only where they are used
 
+        if processes > 1 and self.url.startswith("memory:"):
+            raise InvalidSetting("a memory store is one process's own: work with processes=1")
         timeout = as_span(stop_timeout, "stop_timeout").total_seconds()
         work(lambda: self.worker(*queues, **options), processes=processes, stop_timeout=timeout)
 

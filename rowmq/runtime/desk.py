@@ -69,22 +69,9 @@ class Desk:
 
     def add_lane(self, lane: Lane) -> None:
         """Serve one more job."""
-        self._lanes.append(lane)
-        self._waiting.setdefault(lane.queue, 0)
-
-    @property
-    def plain_hands(self) -> int:
-        """How many plain functions may ever be at work at once."""
-        return self._hands(is_async=False)
-
-    @property
-    def async_hands(self) -> int:
-        """How many async functions may ever be at work at once."""
-        return self._hands(is_async=True)
-
-    def _hands(self, *, is_async: bool) -> int:
-        jobs = [lane.job for lane in self._lanes if lane.job.is_async == is_async]
-        return sum(job.concurrency or self._concurrency for job in jobs)
+        with self._changed:
+            self._lanes.append(lane)
+            self._waiting.setdefault(lane.queue, 0)
 
     def wanted(self, queue: str) -> int:
         """How many messages of a queue to claim now: 0 while enough of them wait."""
@@ -194,3 +181,9 @@ class Desk:
             self.room.set()
         if self._closed or len(self._lanes) > 1:
             self._changed.notify_all()
+            self._wake_loop()
+
+    def _wake_loop(self) -> None:
+        """A hand that is free now may be one that an async job has waited for."""
+        if any(lane.job.is_async and lane.waiting for lane in self._lanes):
+            self._on_async()

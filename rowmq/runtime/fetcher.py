@@ -4,32 +4,20 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NamedTuple
 
 from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import QueueNotFound, StoreError
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
-from rowmq.core.where import Where
 from rowmq.runtime.desk import Desk
 from rowmq.runtime.log import event, logger
+from rowmq.runtime.terms import Terms
 
 FULL_PAUSE = 0.02
 """Seconds between looks at other queues while one has no room."""
 LONGEST_PAUSE = 2.0
 SETTINGS_KEPT = 1.0
 """Seconds for which a queue's settings are believed."""
-
-
-class Terms(NamedTuple):
-    """On what terms a worker claims."""
-
-    name: str
-    batch: int
-    poll: float
-    lease: timedelta | None
-    where: Where
-    max_age: timedelta | None
 
 
 class Source:
@@ -57,7 +45,7 @@ class Source:
 class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
-    ``deliver`` gets what was claimed, and when the claim began; ``idle`` says whether nothing is held.
+    ``deliver`` gets what was claimed, and when the claim began.
     """
 
     def __init__(
@@ -97,6 +85,9 @@ class Fetcher:
                     self._rest(full=full)
             except StoreError as error:
                 self._store_away(error)
+            except Exception as error:  # noqa: BLE001 - a worker that stopped claiming would look alive
+                event(logger, "error", "worker.claim_failed", worker=self._terms.name, exc_info=error)
+                self._stop.wait(LONGEST_PAUSE)
 
     def _round(self) -> tuple[int, bool]:
         """Claim once from every queue that has room: how many came, and whether one had none."""
@@ -133,7 +124,7 @@ class Fetcher:
 
     def _rest(self, *, full: bool) -> None:
         if full:
-            self._desk.room.wait(FULL_PAUSE)
+            self._desk.room.wait(FULL_PAUSE if len(self._sources) > 1 else self._terms.poll)
             return
         if self.on_empty is not None:
             self.on_empty()

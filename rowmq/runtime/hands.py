@@ -8,15 +8,15 @@ from rowmq.runtime.desk import Desk, Held
 
 
 class Threads:
-    """Threads that run plain functions, started as they are needed."""
+    """Threads that run plain functions."""
 
     def __init__(self, desk: Desk, count: int, run: Callable[[Held], object]) -> None:
         self._desk, self._run = desk, run
         self._count = count
 
     def start(self) -> None:
-        """Begin, with no more threads than can ever be at work."""
-        for number in range(min(self._count, self._desk.plain_hands)):
+        """Begin."""
+        for number in range(self._count):
             threading.Thread(target=self._work, name=f"rowmq-handler-{number}", daemon=True).start()
 
     def _work(self) -> None:
@@ -31,15 +31,15 @@ class Loop:
 
     desk: Desk
 
-    def __init__(self, run: Callable[[Held], Awaitable[None]]) -> None:
-        self._run = run
+    def __init__(self, run: Callable[[Held], Awaitable[None]], *, wanted: bool) -> None:
+        self._run, self._wanted = run, wanted
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin, if any job is async."""
-        if not self.desk.async_hands:
+        if not self._wanted:
             return
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="rowmq-loop", daemon=True)

@@ -27,6 +27,9 @@ class Holder(Protocol):
     def lose(self, lost: Sequence[Held]) -> None:
         """These went on without us."""
 
+    def doubt(self, doubtful: Sequence[Held]) -> None:
+        """The leases of these are over, for all we know."""
+
     def time_out(self, late: Held) -> None:
         """This handler has used up its time."""
 
@@ -37,7 +40,8 @@ class Keeper:
     def __init__(self, store: Store, holder: Holder, name: str, queues: Iterable[str]) -> None:
         self._store, self._holder = store, holder
         self._name, self._queues = name, list(queues)
-        self._stop = threading.Event()
+        self._awake = threading.Event()
+        self._closed = False
         self._next_beat = 0.0
         self.tick = LONGEST_TICK
         """Seconds between looks, a small part of the shortest lease."""
@@ -50,17 +54,23 @@ class Keeper:
 
     def mind(self, lease: float) -> None:
         """Look often enough for leases of this length."""
-        self.tick = max(SHORTEST_TICK, min(self.tick, lease / TICKS_PER_LEASE))
+        tick = max(SHORTEST_TICK, min(self.tick, lease / TICKS_PER_LEASE))
+        if tick < self.tick:
+            self.tick = tick
+            self._awake.set()  # it may be in the middle of a longer sleep
 
     def close(self) -> None:
         """End, and have the worker forgotten."""
-        self._stop.set()
+        self._closed = True
+        self._awake.set()
         self._thread.join(LONGEST_TICK)
         for queue in self._queues:
             self._guarded(lambda queue=queue: self._store.consumers.retire(queue, self._name))  # type: ignore[misc]
 
     def _run(self) -> None:
-        while not self._stop.wait(self.tick):
+        while not self._closed:
+            self._awake.wait(self.tick)
+            self._awake.clear()
             self._time_out()
             self._guarded(self._extend)
             if time.monotonic() >= self._next_beat:
@@ -78,7 +88,7 @@ class Keeper:
         try:
             ends = self._store.extend([each.message.receipt for each in due], timedelta(seconds=lease))
         except StoreError:
-            self._lose([each for each in due if each.expires <= time.monotonic()])
+            self._holder.doubt([each for each in due if each.expires <= time.monotonic()])
             raise
         for each, end in zip(due, ends, strict=True):
             if end is not None:

@@ -58,6 +58,11 @@ class Registry:
         """The queues that something here handles."""
         return sorted({*self._handlers, *self._queues.values()})
 
+    @property
+    def all_jobs(self) -> list[Job]:
+        """Everything that may run."""
+        return [*self._handlers.values(), *self._tasks.values()]
+
     def jobs(self, queue: str) -> list[Job]:
         """What may run for a queue's messages."""
         handler = self._handlers.get(queue)

@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,7 +11,7 @@ from rowmq.core.errors import InvalidMessage
 from rowmq.core.outcome import ACK, Ack, Bury, Failure, Outcome, Reason, Release
 from rowmq.runtime.answers import Kill, Retry, Snooze
 from rowmq.runtime.claimed import ClaimedMessage, as_result, decided
-from rowmq.runtime.middleware import Middleware, overriding
+from rowmq.runtime.middleware import Hooks
 from rowmq.runtime.options import as_span
 from rowmq.runtime.registry import Job, Unreadable
 
@@ -24,12 +24,12 @@ class Runner:
 
     def __init__(
         self,
-        middleware: Sequence[Middleware],
+        hooks: Hooks,
         backoff: Callable[[str], Backoff],
         on_invalid: Callable[[ClaimedMessage, Exception], object] | None,
     ) -> None:
-        self._before = overriding(middleware, "before")
-        self._around = overriding(middleware, "around")
+        self._before = hooks.of("before")
+        self._around = hooks.of("around")
         self._backoff = backoff
         self._on_invalid = on_invalid
 
@@ -59,6 +59,10 @@ class Runner:
     def timed_out(self, job: Job, message: ClaimedMessage) -> End:
         """What becomes of a message whose handler does not come back."""
         error = TimeoutError(f"{job.name} did not finish within {job.timeout} seconds")
+        return self._failed(message, error), error
+
+    def cancelled(self, message: ClaimedMessage, error: BaseException) -> End:
+        """What becomes of a message whose handler was stopped because its lease may be over."""
         return self._failed(message, error), error
 
     def _entered(self, message: ClaimedMessage) -> ExitStack:

@@ -65,7 +65,7 @@ class Settler:
         with self._changed:
             while not self._waiting and not self._closed:
                 self._asleep = True
-                self._changed.wait_for(lambda: self._waiting or self._closed, 0.1)
+                self._changed.wait_for(lambda: self._waiting or self._closed)
             self._asleep = False
         if not self._closed and len(self._waiting) < LARGEST and self._busy():
             time.sleep(LINGER)
