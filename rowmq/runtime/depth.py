@@ -73,10 +73,10 @@ class Depth:
     def collect(self) -> "list[GaugeMetricFamily]":
         """The metrics as of the latest scan."""
         scan, families = self.latest(), self._families()
-        families["up"].add_metric((), scan.up)
+        families["up"].add_metric((), float(scan.up))
         for name, stats in scan.queues.items():
             for state in State:
-                families["depth"].add_metric((name, state), getattr(stats, state))
+                families["depth"].add_metric((name, state), float(getattr(stats, state)))
             age = stats.oldest_age or timedelta(0)
             families["oldest_age_seconds"].add_metric((name,), age.total_seconds())
         return list(families.values())

@@ -1,11 +1,13 @@
 """One event is one line, and no line holds a payload or a password."""
 
+import ast
 import io
 import json
 import logging
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -34,6 +36,7 @@ from rowmq.stores.memory import MemoryStore
 from rowmq.testing import build
 
 CANARY = "canary-7731"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -273,6 +276,14 @@ def test_a_worker_says_when_it_starts_and_stops(lines: io.StringIO) -> None:
     assert (stopped["event"], stopped["worker"]) == ("worker.stopped", "w")
 
 
+def test_the_documented_events_are_those_of_the_code() -> None:
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| (\w+) \|", (ROOT / "docs/observability.md").read_text(), re.MULTILINE
+    )
+    events = [row for row in rows if not row[0].startswith("rowmq_")]
+    assert sorted(events) == sorted(set(_events_in_code()))
+
+
 def _obey(message: ClaimedMessage) -> Snooze | None:
     order = message.payload["order"]
     if order == "fail":
@@ -307,3 +318,15 @@ def _all(lines: io.StringIO) -> list[dict[str, Any]]:
 def _only(lines: io.StringIO) -> dict[str, Any]:
     (line,) = _all(lines)
     return line
+
+
+def _events_in_code() -> Iterator[tuple[str, str]]:
+    """Calls of event(), and of a logger's method with an event's name, which is where event() cannot be."""
+    for path in (ROOT / "rowmq").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "event":
+                level, name = node.args[1:3]
+                said = level.attr if isinstance(level, ast.Attribute) else ast.literal_eval(level)
+                yield ast.literal_eval(name), said.lower()
+        for method, name in re.findall(r"""\.(exception|error|warning)\("(\w+\.\w+)[ "]""", path.read_text()):
+            yield name, "error" if method == "exception" else method

@@ -1,11 +1,13 @@
 """The numbers that Prometheus reads, and what reading them costs the store."""
 
+import re
 import subprocess
 import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -364,6 +366,12 @@ def test_from_push_over_worker_to_the_page_that_prometheus_reads(mq: Client) -> 
     assert samples['depth{"queue": "emails", "state": "done"}'] == 2
     assert samples["up{}"] == 1
     assert {each.name.removesuffix("_total") for each in METRICS} >= _families(page)
+
+
+def test_the_documented_metrics_are_those_of_the_code() -> None:
+    document = (Path(__file__).parents[2] / "docs/observability.md").read_text()
+    rows = re.findall(r"^\| `rowmq_(\w+)` \| (\w+) \| ([\w, ]*) \| (.*) \|$", document, re.MULTILINE)
+    assert rows == [(each.name, each.type, ", ".join(each.labels), each.meaning) for each in METRICS]
 
 
 def _claimed(count: int) -> list[ClaimedMessage]:
