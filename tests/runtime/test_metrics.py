@@ -346,8 +346,10 @@ def test_from_push_over_worker_to_the_page_that_prometheus_reads(mq: Client) -> 
     def send(message: ClaimedMessage) -> None:
         if message.payload == "bad":
             raise ValueError("bad address")
+        if message.payload == "killed meanwhile":
+            mq.amend([message.id], "kill")
 
-    emails.push_many(["good", "good", "bad"])
+    emails.push_many(["good", "good", "bad", "killed meanwhile"])
     mq.worker(stop_when_empty=True).run()
     emails.push("waiting")
     endpoint = metrics.serve(0)
@@ -355,12 +357,13 @@ def test_from_push_over_worker_to_the_page_that_prometheus_reads(mq: Client) -> 
         page = answer.read().decode()
     endpoint.close()
     samples = _samples(page)
-    assert samples['pushed_total{"queue": "emails"}'] == 4
-    assert samples['claimed_total{"queue": "emails"}'] == 3
+    assert samples['pushed_total{"queue": "emails"}'] == 5
+    assert samples['claimed_total{"queue": "emails"}'] == 4
     assert samples['settled_total{"outcome": "ack", "queue": "emails"}'] == 2
     assert samples['settled_total{"outcome": "bury", "queue": "emails"}'] == 1
-    assert samples['run_seconds_count{"queue": "emails"}'] == 3
-    assert samples['wait_seconds_count{"queue": "emails"}'] == 3
+    assert samples['lost_leases_total{"queue": "emails"}'] == 1
+    assert samples['run_seconds_count{"queue": "emails"}'] == 4
+    assert samples['wait_seconds_count{"queue": "emails"}'] == 4
     assert samples['wait_seconds_sum{"queue": "emails"}'] < 60
     assert samples['depth{"queue": "emails", "state": "ready"}'] == 1
     assert samples['depth{"queue": "emails", "state": "done"}'] == 2
