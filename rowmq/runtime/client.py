@@ -180,7 +180,7 @@ class Client:
     ) -> Schedule:
         """Have a message pushed by the clock, as long as any worker runs; see docs/schedules.md.
 
-        The same name again replaces the schedule.
+        The same name again changes the schedule, and putting it unchanged leaves it alone.
         """
         rule = Rule.of(cron=cron, every=every, timezone=timezone, catch_up=catch_up)
         return self._schedules.put(name, queue=queue, message=new_message(payload, dict(options)), rule=rule)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast, overload
 from uuid import UUID
 
 from rowmq.core.delivery import Want
@@ -53,6 +53,11 @@ class QueueHandle:
 
     def __repr__(self) -> str:
         return f"<queue {self.name!r}>"
+
+    @property
+    def client(self) -> "Client":
+        """The client whose queue it is."""
+        return self._client
 
     @property
     def aio(self) -> Any:
@@ -160,12 +165,18 @@ class QueueHandle:
             lease=as_span_or_none(lease, "lease"),
         )
 
+    @overload
+    def handler(self, function: Handler, /) -> Handler: ...
+
+    @overload
     def handler(
-        self, fn: Handler | None = None, *, concurrency: int | None = None, timeout: Seconds | None = None
-    ) -> Any:
+        self, *, concurrency: int | None = ..., timeout: Seconds | None = ...
+    ) -> Callable[[Handler], Handler]: ...
+
+    def handler(self, *functions: Any, **options: Any) -> Any:
         """Decorate the function that handles this queue's messages; see Client.handler."""
-        decorate = self._client.handler(self.name, concurrency=concurrency, timeout=timeout)
-        return decorate if fn is None else decorate(fn)
+        decorate = self._client.handler(self.name, **options)
+        return decorate(*functions) if functions else decorate
 
     def stats(self) -> Stats:
         """Count the messages in each state, and how long the oldest ready one has waited."""

@@ -67,10 +67,9 @@ class Metrics(Middleware):
         if store is not None:
             self.registry.register(Depth(store, namespace, every))
 
-    def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:
+    def on_pushed(self, queue: str, messages: Sequence[Message]) -> None:
         """Count them."""
         self._made["pushed_total"].labels(queue).inc(len(messages))
-        return messages
 
     def on_claim(self, queue: str, messages: "Sequence[ClaimedMessage]") -> None:
         """Count them."""

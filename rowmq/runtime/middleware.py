@@ -1,10 +1,9 @@
 """What users, metrics and traces hang between a message and those who push or handle it."""
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rowmq.core.message import Message
 from rowmq.core.outcome import Outcome, Settled
@@ -25,6 +24,9 @@ class Middleware:
     def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:  # noqa: ARG002
         """See, or replace, what is about to be pushed to a queue; a topic's name begins with ``topic:``."""
         return messages
+
+    def on_pushed(self, queue: str, messages: Sequence[Message]) -> None:
+        """These are in the store, or in the caller's transaction."""
 
     def on_claim(self, queue: str, messages: "Sequence[ClaimedMessage]") -> None:
         """A worker got these."""
@@ -67,28 +69,6 @@ class Inject(Middleware):
         """Add the metadata."""
         extra = self._metadata()
         return [replace(each, metadata={**extra, **each.metadata}) for each in messages]
-
-
-class Hooks:
-    """The hooks of several middlewares, each list made once and holding only those that override it."""
-
-    def __init__(self, middleware: Sequence[Middleware]) -> None:
-        self._middleware = middleware
-        self._known: dict[str, list[Middleware]] = {}
-
-    def of(self, hook: str) -> list[Middleware]:
-        """Those that override a hook."""
-        if hook not in self._known:
-            self._known[hook] = overriding(self._middleware, hook)
-        return self._known[hook]
-
-    def tell(self, hook: str, *args: Any) -> None:
-        """Call a hook that only watches: one that fails is logged, and changes nothing."""
-        for each in self.of(hook):
-            try:
-                getattr(each, hook)(*args)
-            except Exception:
-                logging.getLogger("rowmq").exception("middleware.failed hook=%s", hook)
 
 
 def overriding(middleware: Sequence[Middleware], hook: str) -> list[Middleware]:

@@ -7,7 +7,8 @@ from uuid import UUID
 from rowmq.core.errors import RowMQError
 from rowmq.core.message import Batch, Message, Pushed
 from rowmq.core.store import Store
-from rowmq.runtime.middleware import Middleware, overriding
+from rowmq.runtime.hooks import Hooks
+from rowmq.runtime.middleware import Middleware
 from rowmq.runtime.options import new_message
 
 
@@ -16,15 +17,17 @@ class Outgoing:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._hooks: list[Middleware] = []
+        self._middleware: list[Middleware] = []
+        self._hooks = Hooks([])
 
     def use(self, middleware: Middleware) -> None:
         """Let a middleware see what is pushed from now on."""
-        self._hooks += overriding([middleware], "on_push")
+        self._middleware.append(middleware)
+        self._hooks = Hooks(self._middleware)
 
     def seen(self, where: str, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages as the middleware leaves them."""
-        for each in self._hooks:
+        for each in self._hooks.of("on_push"):
             messages = each.on_push(where, messages)
         return messages
 
@@ -41,13 +44,19 @@ class Outgoing:
     def send(self, queue: str, messages: Sequence[Message], *, tx: object = None) -> list[UUID]:
         """Push messages that the middleware has seen."""
         (answer,) = self._store.push([Batch(queue, messages)], tx=tx)
-        return list(accepted(answer).ids)
+        ids = list(accepted(answer).ids)
+        self._hooks.tell("on_pushed", queue, messages)
+        return ids
 
     def publish(self, topic: str, messages: Sequence[Message], *, tx: object = None) -> int:
         """Publish, and return how many queues were reached."""
         if not messages:
             return 0
-        return self._store.topics.publish(topic, self.seen(f"topic:{topic}", messages), tx=tx)
+        where = f"topic:{topic}"
+        seen = self.seen(where, messages)
+        reached = self._store.topics.publish(topic, seen, tx=tx)
+        self._hooks.tell("on_pushed", where, seen)
+        return reached
 
 
 def accepted(answer: Pushed | RowMQError) -> Pushed:

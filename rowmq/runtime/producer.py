@@ -73,7 +73,8 @@ class Producer:
 
     def push(self, payload: Any, *, id: UUID | None = None, **options: Unpack[PushOptions]) -> UUID:
         """Push a message, now or with others, and return its id."""
-        message = new_message(payload, cast("Mapping[str, Any]", options), id=id)
+        made = new_message(payload, cast("Mapping[str, Any]", options), id=id)
+        (message,) = self._outgoing.seen(self._queue, [made])  # here, where the caller's trace is known
         if self._batch == 1:
             self._check_open()
             return self._push([message])[0]
@@ -156,10 +157,9 @@ class Producer:
     def _push(self, messages: list[Message]) -> list[UUID]:
         """Push, again and again while the store is away: the ids make a repetition harmless."""
         pause, end = 0.05, None if self._retry_for is None else time.monotonic() + self._retry_for
-        seen = self._outgoing.seen(self._queue, messages)
         while True:
             try:
-                return self._outgoing.send(self._queue, seen)
+                return self._outgoing.send(self._queue, messages)
             except (StoreUnavailable, OutcomeUnknown):
                 if self._closed or (end is not None and time.monotonic() + pause > end):
                     raise

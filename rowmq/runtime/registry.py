@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rowmq.core.errors import InvalidMessage, InvalidSetting
+from rowmq.core.errors import InvalidSetting
 from rowmq.core.names import check_name
 from rowmq.runtime.claimed import ClaimedMessage
 
@@ -13,7 +13,7 @@ TASK = "rowmq.task"
 """The metadata key that names a message's task."""
 
 
-class Unreadable(InvalidMessage):
+class Unreadable(Exception):
     """A message that no function here can be given: it is buried as invalid."""
 
 

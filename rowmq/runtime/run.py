@@ -11,7 +11,7 @@ from rowmq.core.errors import InvalidMessage
 from rowmq.core.outcome import ACK, Ack, Bury, Failure, Outcome, Reason, Release
 from rowmq.runtime.answers import Kill, Retry, Snooze
 from rowmq.runtime.claimed import ClaimedMessage, as_result, decided
-from rowmq.runtime.middleware import Hooks
+from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.options import as_span
 from rowmq.runtime.registry import Job, Unreadable
 

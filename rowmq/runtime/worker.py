@@ -17,9 +17,9 @@ from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.desk import Desk, Held, Lane
 from rowmq.runtime.fetcher import Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
+from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.keeper import Keeper
 from rowmq.runtime.log import LogEvents
-from rowmq.runtime.middleware import Hooks
 from rowmq.runtime.options import as_span
 from rowmq.runtime.registry import Job, Unreadable
 from rowmq.runtime.run import End, Runner
@@ -181,21 +181,22 @@ class Worker:
         """Take what was claimed: everything counts as held from here on."""
         lease = (self._terms.lease or source.settings.lease).total_seconds()
         self._keeper.mind(lease)
-        given = [held for each in deliveries if (held := self._hold(each, lease, began)) is not None]
-        self._hooks.tell("on_claim", source.queue, [held.message for held in given])
+        length = timedelta(seconds=lease)
+        messages = [ClaimedMessage(each, self._store, length) for each in deliveries]
+        self._hooks.tell("on_claim", source.queue, messages)
+        given = [held for each in messages if (held := self._hold(each, lease, began)) is not None]
         if not self._desk.put(source.queue, given):
             self._give_back(given)
 
-    def _hold(self, delivery: Delivery, lease: float, began: float) -> Held | None:
-        message = ClaimedMessage(delivery, self._store, timedelta(seconds=lease))
+    def _hold(self, message: ClaimedMessage, lease: float, began: float) -> Held | None:
+        seq, queue = message.delivery.seq, message.delivery.queue
         try:
-            lane = self._lane(delivery.queue, self._registry.job(delivery.queue, delivery.metadata))
+            lane = self._lane(queue, self._registry.job(queue, message.delivery.metadata))
         except Unreadable as error:
-            held = Held(message, next(iter(self._lanes.values())), lease, began)
-            self._held[delivery.seq] = held
+            self._held[seq] = held = Held(message, next(iter(self._lanes.values())), lease, began)
             self._decide(held, self._runner.invalid(message, error), error)
             return None
-        self._held[delivery.seq] = held = Held(message, lane, lease, began)
+        self._held[seq] = held = Held(message, lane, lease, began)
         return held
 
     def _give_back(self, given: Sequence[Held]) -> None:
