@@ -87,8 +87,8 @@ def mq() -> Iterator[Client]:
 def test_what_is_pushed_and_claimed_is_counted_by_queue() -> None:
     metrics = Metrics(CollectorRegistry())
     messages = build.messages(3)
-    assert metrics.on_push("q", messages) is messages
-    metrics.on_push("topic:orders", messages[:1])
+    assert metrics.on_pushed("q", messages) is messages
+    metrics.on_pushed("topic:orders", messages[:1])
     metrics.on_claim("q", _claimed(2))
     assert _value(metrics, "pushed_total", queue="q") == 3
     assert _value(metrics, "pushed_total", queue="topic:orders") == 1
@@ -226,7 +226,7 @@ def test_a_store_that_is_down_leaves_the_other_metrics_readable(
 ) -> None:
     metrics = Metrics(CollectorRegistry())
     metrics.registry.register(Depth(store, "rowmq", EVERY, clock))
-    metrics.on_push("q", build.messages(1))
+    metrics.on_pushed("q", build.messages(1))
     assert _value(metrics, "up") == 1
     store.close()
     for _ in range(2):
@@ -300,7 +300,7 @@ def test_two_metrics_in_one_registry_are_refused_with_the_way_out() -> None:
     with pytest.raises(InvalidSetting, match="already has a metric rowmq_pushed_total; keep one"):
         Metrics(registry)
     other = Metrics(registry, "other")
-    other.on_push("q", build.messages(1))
+    other.on_pushed("q", build.messages(1))
     assert registry.get_sample_value("other_pushed_total", {"queue": "q"}) == 1
 
 
