@@ -17,7 +17,7 @@ from rowmq.doors.cli.confirm import confirm, yes_option
 from rowmq.doors.cli.output import as_json
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.shapes import failure_shape, record_shape
-from rowmq.doors.cli.words import MEETS, MOMENT, all_of, moment_at
+from rowmq.doors.cli.words import MEETS, MOMENT, all_of, moment_at, one_of
 from rowmq.runtime.client import Client
 from rowmq.runtime.handle import QueueHandle
 
@@ -29,7 +29,7 @@ Said = datetime | timedelta | None
 
 @click.command()
 @queue_argument(required=False)
-@click.option("--state", type=click.Choice(list(State)), help="Only messages in this state.")
+@click.option("--state", type=one_of(State), help="Only messages in this state.")
 @click.option("--where", type=MEETS, multiple=True, help="Only where metadata says so; may be repeated.")
 @click.option("--since", type=MOMENT, help="Pushed then or later; a span means that long ago.")
 @click.option("--until", type=MOMENT, help="Pushed before then; a span means that long ago.")
@@ -80,7 +80,7 @@ def show(session: Session, *, id: UUID) -> int:
 
 
 @click.command()
-@click.argument("action", type=click.Choice(list(Amendment)))
+@click.argument("action", type=one_of(Amendment))
 @click.argument("ids", type=click.UUID, nargs=-1, required=True, metavar="ID...")
 @click.option("--to", metavar="QUEUE", shell_complete=complete_queue, help="The queue to move them to.")
 @with_session
@@ -108,7 +108,7 @@ def redrive(session: Session, *, queue: str, to: str | None, limit: int | None) 
 
 @click.command()
 @queue_argument()
-@click.option("--state", type=click.Choice(list(State)), help="Only messages in this state.")
+@click.option("--state", type=one_of(State), help="Only messages in this state.")
 @click.option("--before", type=MOMENT, help="Only those pushed before then; a span means that long ago.")
 @yes_option
 @with_session

@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from rowmq.doors.cli.completion import complete_queue
-from rowmq.doors.cli.output import Output, as_json, moment_text
+from rowmq.doors.cli.output import Output, dumps, moment_text
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.shapes import claimed_shape
 from rowmq.runtime.claimed import ClaimedMessage
@@ -86,8 +86,8 @@ def _show(out: Output, message: ClaimedMessage) -> None:
     if out.as_json:
         out.document(shape)
     else:
-        about = f" {as_json(shape['metadata'])}" if shape["metadata"] else ""
-        out.line(f"{moment_text(message.created_at)} {message.id}{about} {as_json(shape['payload'])}")
+        about = f" {dumps(shape['metadata'])}" if shape["metadata"] else ""
+        out.line(f"{moment_text(message.created_at)} {message.id}{about} {dumps(shape['payload'])}")
     sys.stdout.flush()
 
 

@@ -28,6 +28,9 @@ from rowmq.runtime.log import escaped
 Item = Mapping[str, Any]
 ENDLESS = 100_000
 """The width of what is no terminal: nothing is cut or folded for a program that reads it."""
+PAYLOADS = ("payload", "result")
+"""What is shown as JSON, whatever it is: the number 1 is not the text "1"."""
+SHORTEST = 0.001
 STYLES = {
     "ready": "cyan", "scheduled": "blue", "leased": "yellow", "done": "green", "dead": "red",
     "ok": "green", "warning": "yellow", "broken": "red bold", "paused": "yellow",
@@ -109,7 +112,7 @@ def table(items: Sequence[Item], columns: Sequence[str]) -> Table:
     """A table of some columns; numbers to the right."""
     made = Table(box=SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False, header_style="bold")
     for name in columns:
-        numbers = any(isinstance(item.get(name), int | float) for item in items)
+        numbers = any(type(item.get(name)) in (int, float) for item in items)
         made.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
     for item in items:
         made.add_row(*(cell(name, item.get(name)) for name in columns))
@@ -118,7 +121,7 @@ def table(items: Sequence[Item], columns: Sequence[str]) -> Table:
 
 def cell(name: str, value: Any) -> Text:
     """A value as people read it, coloured by what it says; text of others is never markup."""
-    text = escaped(_shown(value))
+    text = escaped(dumps(value) if name in PAYLOADS else _shown(value))
     style = STYLES.get(text, "")
     if name in STYLES and isinstance(value, int):
         style = STYLES[name] if value else "dim"
@@ -130,10 +133,15 @@ def as_json(value: Any) -> str:
     return json.dumps(value, default=plain)
 
 
+def dumps(value: Any) -> str:
+    """JSON for people's eyes, to be escaped before they see it."""
+    return json.dumps(value, ensure_ascii=False, default=plain)
+
+
 def plain(value: Any) -> Any:
     """What JSON has no word for: moments as ISO 8601, spans as seconds, ids as text."""
     if isinstance(value, datetime):
-        return moment_text(value)
+        return moment_text(value, "auto")
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, Mapping):
@@ -141,10 +149,9 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else str(value)
 
 
-def moment_text(moment: datetime) -> str:
-    """A moment in UTC, to the millisecond where it has any."""
-    text = moment.astimezone(UTC).isoformat(timespec="milliseconds" if moment.microsecond else "seconds")
-    return text.replace("+00:00", "Z")
+def moment_text(moment: datetime, to: str = "milliseconds") -> str:
+    """A moment in UTC, to the millisecond or as exactly as it is known."""
+    return moment.astimezone(UTC).isoformat(timespec=to).replace("+00:00", "Z")
 
 
 def span_text(span: timedelta) -> str:
@@ -153,8 +160,9 @@ def span_text(span: timedelta) -> str:
     for unit, length in (("d", 86400), ("h", 3600), ("m", 60)):
         count, left = divmod(left, length)
         parts += [f"{count:.0f}{unit}"] if count else []
-    parts += [f"{left:.3g}s"] if left and len(parts) < 2 else []  # noqa: PLR2004 - two units
-    return "".join(parts[:2]) or "0s"
+    if left >= 1 and len(parts) < 2:  # noqa: PLR2004 - two units
+        parts.append(f"{left:.3g}s")
+    return "".join(parts[:2]) or (f"{left * 1000:.3g}ms" if left >= SHORTEST else "0s")
 
 
 def _shown(value: Any) -> str:
@@ -172,4 +180,4 @@ def _shown(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, str | UUID):
         return str(value)
-    return json.dumps(value, ensure_ascii=False, default=plain)
+    return dumps(value)

@@ -9,7 +9,7 @@ import click
 from rowmq.core.backoff import Backoff
 from rowmq.core.queue import Archive, Guarantee, Queue
 from rowmq.doors.cli.completion import complete_queue
-from rowmq.doors.cli.words import NOTHING, PAIR, RATE, SPAN, Maybe
+from rowmq.doors.cli.words import NOTHING, PAIR, RATE, SPAN, Maybe, one_of
 
 OPTIONS = (
     click.option("--max-attempts", type=Maybe(int), help="Attempts before a message is dead."),
@@ -19,7 +19,7 @@ OPTIONS = (
     click.option("--backoff-factor", type=float, help="How much longer each further wait is."),
     click.option("--backoff-cap", type=SPAN, help="The longest wait."),
     click.option("--backoff-jitter", type=float, help="How far waits are spread, as a share of them."),
-    click.option("--delivery", type=click.Choice(list(Guarantee)), help="How often one may be delivered."),
+    click.option("--delivery", type=one_of(Guarantee), help="How often one may be delivered."),
     click.option("--fifo/--no-fifo", default=None, help="Strictly in order, one at a time."),
     click.option("--retention", type=Maybe(SPAN), help="How long finished messages are kept."),
     click.option("--max-age", type=Maybe(SPAN), help="The age at which an unfinished message dies."),
@@ -29,7 +29,7 @@ OPTIONS = (
     ),
     click.option("--paused/--no-paused", default=None, help="Whether claims find nothing."),
     click.option("--max-length", type=Maybe(int), help="Refuse pushes beyond so many messages."),
-    click.option("--archive", type=click.Choice(list(Archive)), help="Whether retention waits for it."),
+    click.option("--archive", type=one_of(Archive), help="Whether retention waits for it."),
     click.option("--rate", type=Maybe(RATE), help="The most that is claimed in a time, such as 100/s."),
     click.option("--tag", "tags", type=PAIR, multiple=True, help="Add a tag; may be repeated."),
     click.option("--untag", metavar="KEY", multiple=True, help="Take a tag away; may be repeated."),

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -152,6 +153,11 @@ class RateText(ParamType):
 
 
 SPAN, MOMENT, PAIR, MEETS, RECEIPT, RATE = Span(), Moment(), Pair(), Meets(), ReceiptText(), RateText()
+
+
+def one_of(choices: type[StrEnum]) -> "click.Choice[str]":
+    """One of the values of an enumeration, as they are stored and shown."""
+    return click.Choice([each.value for each in choices])
 
 
 def span_of(text: str) -> timedelta:
