@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from rowmq import Client
+from rowmq.stores.sql.store import SQLStore
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -19,8 +22,9 @@ def test_the_python_in_a_document_runs(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(compile(code, str(path), "exec"), names)  # noqa: S102 - our own documents
-    store = names["store"]
-    store.close()  # type: ignore[attr-defined]
+    for opened in names.values():
+        if isinstance(opened, Client | SQLStore):
+            opened.close()
     assert len(names) > 3
 
 
