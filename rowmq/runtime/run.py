@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from rowmq.core.backoff import Backoff
-from rowmq.core.errors import InvalidMessage
+from rowmq.core.errors import InvalidMessage, InvalidSetting
 from rowmq.core.outcome import ACK, Ack, Bury, Failure, Outcome, Reason, Release
 from rowmq.runtime.answers import Kill, Retry, Snooze
 from rowmq.runtime.claimed import ClaimedMessage, as_result, decided
@@ -62,7 +62,7 @@ class Runner:
         return self._failed(message, error), error
 
     def cancelled(self, message: ClaimedMessage, error: BaseException) -> End:
-        """What becomes of a message whose handler was stopped because its lease may be over."""
+        """What becomes of a message whose handler was stopped, by a lease that may be over or by itself."""
         return self._failed(message, error), error
 
     def _entered(self, message: ClaimedMessage) -> ExitStack:
@@ -75,6 +75,12 @@ class Runner:
         raise AssertionError("a context swallowed an error of entering the next")
 
     def _failed(self, message: ClaimedMessage, error: BaseException) -> Outcome:
+        try:
+            return self._judged(message, error)
+        except InvalidSetting as impossible:  # a retry after a time that cannot be: an error like any other
+            return self._judged(message, impossible)
+
+    def _judged(self, message: ClaimedMessage, error: BaseException) -> Outcome:
         if isinstance(error, Unreadable):
             return self.invalid(message, error)
         text = "".join(traceback.format_exception(error))
@@ -92,7 +98,7 @@ class Runner:
         if self._on_invalid is not None:
             try:
                 self._on_invalid(message, error)
-            except Exception:  # noqa: BLE001 - the message is invalid all the same
+            except BaseException:  # noqa: BLE001 - the message is invalid all the same
                 text += "\n\nand the callback failed:\n" + traceback.format_exc()
         return Bury(reason=Reason.INVALID, error=text)
 

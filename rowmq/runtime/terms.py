@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypedDict
 
+from rowmq.core.delivery import Want
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.names import check_name
 from rowmq.core.where import Where
@@ -70,6 +71,9 @@ def terms_of(options: Mapping[str, Any]) -> Terms:
     said |= {name: _seconds(said[name], name) for name in ("poll", "timeout", "sweep_every")}
     said |= {"where": as_where(said["where"]), "name": said["name"] or new_name()}
     check_name(said["name"], "worker name")
+    Want(
+        limit=said["batch"], lease=said["lease"], max_age=said["max_age"]
+    )  # a claim's own rules, asked early
     return Terms(**said)
 
 

@@ -212,7 +212,7 @@ class Worker:
         try:
             end = await self._runner.run_async(held.lane.job, held.message)
         except asyncio.CancelledError as error:
-            if not held.message.lost:
+            if self._over.is_set() and not held.message.lost:
                 raise  # the worker has been stopped, and nobody waits for this handler any more
             end = self._runner.cancelled(held.message, error)
         self._end(held, end)
