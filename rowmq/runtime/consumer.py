@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rowmq.core.delivery import Membership, Want
 from rowmq.core.errors import InvalidSetting, LeaseLost, StoreError
 from rowmq.core.store import Store
+from rowmq.runtime.answers import Kill, Retry
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.log import event, logger
 
@@ -96,7 +97,10 @@ class Consumer:
         return self._queue.claim_want(self._want, time.monotonic() + wait)
 
     def run(self, process: Callable[[Any], Any], *, stop_when_empty: bool = False) -> None:
-        """Hand each payload to a function: if it returns the message is done, if it raises it is retried."""
+        """Hand each payload to a function: if it returns the message is done, if it raises it is retried.
+
+        Kill and Retry say something else, as in a handler.
+        """
         while not self._stop.is_set():
             try:
                 found = self.pop(wait=0 if stop_when_empty else 1.0)
@@ -145,6 +149,10 @@ def _process(message: ClaimedMessage, process: Callable[[Any], Any]) -> None:
 def _settle(message: ClaimedMessage, process: Callable[[Any], Any]) -> None:
     try:
         process(message.payload)
+    except Kill as error:
+        message.kill(str(error) or "the function gave up")
+    except Retry as error:
+        message.retry(after=error.after, error=str(error))
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises is a failed attempt
         message.retry(error=f"{type(error).__name__}: {error}")
     else:
