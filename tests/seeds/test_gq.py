@@ -1,8 +1,8 @@
 """gq's queue: gathered pushes, registered consumers, shares, deadlines; and what goes wrong there.
 
 gq's words and ours: NewProducer(push_batch) = queue.producer(batch); NewConsumer(pop_batch) =
-queue.consumer(batch); Process = consumer.run(process); queued = ready; consumed = leased; processed = done; failed = dead;
-mode = the queue's delivery; index = consumer.index; active = consumer.count.
+queue.consumer(batch); Process = consumer.run(process); queued = ready; consumed = leased;
+processed = done; failed = dead; mode = the queue's delivery; index = consumer.index; active = consumer.count.
 """
 
 import sqlite3
@@ -32,7 +32,7 @@ class Batches(rowmq.Middleware):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:  # noqa: ARG002
+    def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:
         self.sizes.append(len(messages))
         return messages
 
@@ -174,6 +174,20 @@ def test_an_error_puts_the_message_back_in_the_queue(mq: Client) -> None:
     assert seen == ["flaky"] * 3
     assert [failure.error for failure in mq.failures(id)] == ["ConnectionError: no route"] * 2
     assert emails.stats().done == 1
+
+
+def test_a_process_function_may_say_that_trying_again_would_not_help_or_when_to_do_it(mq: Client) -> None:
+    emails = mq.queue("emails")
+    hopeless, later = emails.push("Kill"), emails.push("Retry")
+
+    def refuse(payload: str) -> None:
+        raise rowmq.Kill("no such user") if payload == "Kill" else rowmq.Retry("busy", after=3600)
+
+    with emails.consumer() as consumer:
+        consumer.run(refuse, stop_when_empty=True)
+    assert [record.id for record in emails.find(state="dead")] == [hopeless]
+    assert [record.id for record in emails.find(state="scheduled")] == [later]
+    assert [mq.failures(id)[0].error for id in (hopeless, later)] == ["no such user", "busy"]
 
 
 def test_an_idle_consumer_gets_a_message_as_soon_as_it_is_pushed(mq: Client, url: str) -> None:
