@@ -10,7 +10,12 @@ LARGEST_FACTOR = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """``min(first * factor ** (attempt - 1), cap)``, longer or shorter by at most ``jitter`` of itself."""
+    """``min(first * factor ** (attempt - 1), cap)``, longer or shorter by at most ``jitter`` of itself.
+
+    >>> backoff = Backoff(first=timedelta(seconds=2), cap=timedelta(seconds=30), jitter=0)
+    >>> [int(backoff.delay(attempt, 0.5).total_seconds()) for attempt in (1, 2, 3, 4, 5)]
+    [2, 4, 8, 16, 30]
+    """
 
     first: timedelta = timedelta(seconds=1)
     factor: float = 2.0

@@ -12,7 +12,14 @@ from rowmq.core.outcome import Reason, State
 
 
 class Record(NamedTuple):
-    """A message in whatever state it is now."""
+    """A message in whatever state it is now.
+
+    >>> import rowmq
+    >>> mq = rowmq.connect("memory://")
+    >>> record = mq.get(mq.queue("emails").push({"to": "ada"}, priority=5))
+    >>> record.state.value, record.payload, record.priority, record.attempts
+    ('ready', {'to': 'ada'}, 5, 0)
+    """
 
     seq: int
     id: UUID
@@ -48,7 +55,15 @@ class Record(NamedTuple):
 
 
 class FailedAttempt(NamedTuple):
-    """One attempt that went wrong."""
+    """One attempt that went wrong.
+
+    >>> import rowmq
+    >>> mq = rowmq.connect("memory://")
+    >>> id = mq.queue("emails").push("hello")
+    >>> mq.queue("emails").claim()[0].retry(error="no route")
+    >>> [(failure.attempt, failure.error) for failure in mq.failures(id)]
+    [(1, 'no route')]
+    """
 
     attempt: int
     queue: str
@@ -67,7 +82,12 @@ class Page:
 
 
 class Stats(NamedTuple):
-    """How many messages a queue has in each state, and how long the longest-waiting ready one has waited."""
+    """How many messages a queue has in each state, and how long the longest-waiting ready one has waited.
+
+    >>> import rowmq
+    >>> rowmq.connect("memory://").queue("emails").stats()
+    Stats(ready=0, scheduled=0, leased=0, done=0, dead=0, oldest_age=None)
+    """
 
     ready: int
     scheduled: int
@@ -78,7 +98,10 @@ class Stats(NamedTuple):
 
 
 class Amendment(StrEnum):
-    """What an operator can do to a message without holding it."""
+    """What an operator can do to a message without holding it.
+
+    ``retry`` it now, ``kill`` it, ``move`` it to another queue, or ``drop`` it for good.
+    """
 
     RETRY = "retry"
     KILL = "kill"
@@ -88,7 +111,16 @@ class Amendment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A record that messages were deleted: how many, of which queue, when and why."""
+    """A record that messages were deleted: how many, of which queue, when and why.
+
+    >>> import rowmq
+    >>> mq = rowmq.connect("memory://")
+    >>> ids = mq.queue("emails").push_many(range(3))
+    >>> mq.queue("emails").purge()
+    3
+    >>> [(entry.action, entry.count) for entry in mq.store.history.ledger()]
+    [('purge', 3)]
+    """
 
     at: datetime
     queue: str
@@ -100,7 +132,12 @@ class LedgerEntry:
 
 
 class Swept(NamedTuple):
-    """What one sweep did. ``more`` says that it stopped at its limit, so another may find work at once."""
+    """What one sweep did. ``more`` says that it stopped at its limit, so another may find work at once.
+
+    >>> import rowmq
+    >>> rowmq.connect("memory://").sweep()
+    Swept(buried=0, pruned=0, forgotten=0, more=False)
+    """
 
     buried: int = 0
     pruned: int = 0
@@ -110,7 +147,14 @@ class Swept(NamedTuple):
 
 
 class ConsumerInfo(NamedTuple):
-    """A registered consumer."""
+    """A registered consumer.
+
+    >>> import rowmq
+    >>> mq = rowmq.connect("memory://")
+    >>> with mq.queue("emails").consumer(name="ada"):
+    ...     print([(each.queue, each.name) for each in mq.consumers()])
+    [('emails', 'ada')]
+    """
 
     queue: str
     name: str
@@ -120,7 +164,14 @@ class ConsumerInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A message to push again and again. ``spec`` is kept as given: only the scheduler reads it."""
+    """A message to push again and again. ``spec`` is kept as given: only the scheduler reads it.
+
+    >>> import rowmq
+    >>> mq = rowmq.connect("memory://")
+    >>> schedule = mq.schedule("nightly", queue=mq.queue("reports").name, cron="0 3 * * *")
+    >>> schedule.next_at.hour, schedule.paused
+    (3, False)
+    """
 
     name: str
     queue: str
@@ -131,7 +182,12 @@ class Schedule:
 
 
 class Durability(NamedTuple):
-    """What an acknowledged write survives: A power loss, B a crash of the process or server, C neither."""
+    """What an acknowledged write survives: A power loss, B a crash of the process or server, C neither.
+
+    >>> import rowmq
+    >>> rowmq.connect("memory://").durability.grade
+    'C'
+    """
 
     grade: str
     because: str

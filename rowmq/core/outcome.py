@@ -18,7 +18,10 @@ LARGEST_RESULT = 2**20
 
 
 class State(StrEnum):
-    """Where a message is in its life."""
+    """Where a message is in its life.
+
+    ``ready`` to be claimed, ``scheduled`` for later, ``leased`` to a holder, ``done``, or ``dead``.
+    """
 
     READY = "ready"
     SCHEDULED = "scheduled"
@@ -28,7 +31,11 @@ class State(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a message is dead."""
+    """Why a message is dead.
+
+    ``exhausted``: its last attempt failed; ``killed`` by its holder or an operator; ``expired``: past its
+    deadline or age; ``invalid``: no function here can be given it; ``lost``: its one holder vanished.
+    """
 
     EXHAUSTED = "exhausted"
     KILLED = "killed"

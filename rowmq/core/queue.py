@@ -16,14 +16,18 @@ LARGEST_RATE = 1_000_000
 
 
 class Guarantee(StrEnum):
-    """How often a queue may deliver one message."""
+    """How often a queue may deliver one message.
+
+    ``at_least_once``: again and again until it is acked; ``at_most_once``: a holder that vanishes takes
+    the message with it.
+    """
 
     AT_LEAST_ONCE = "at_least_once"
     AT_MOST_ONCE = "at_most_once"
 
 
 class Archive(StrEnum):
-    """Whether retention must wait for the archive."""
+    """Whether retention must wait for the archive: ``required`` that it must, ``optional`` that not."""
 
     OPTIONAL = "optional"
     REQUIRED = "required"
@@ -35,6 +39,9 @@ class Rate:
 
     A bucket holds ``limit`` messages and refills evenly by the store's clock. Each delivery takes one out,
     and nothing puts one back: neither a release nor a retry.
+
+    >>> Rate(100, timedelta(seconds=1)).limit
+    100
     """
 
     limit: int
@@ -57,6 +64,9 @@ class Queue:
     ``max_attempts`` None is unlimited, ``retention`` None keeps finished messages for ever and 0 drops
     the payload at the ack, ``max_age`` None never expires, ``max_length`` None never refuses, ``rate`` None
     delivers as fast as it is claimed. A changed rate counts from the next claim on.
+
+    >>> Queue(name="emails", max_attempts=3).lease
+    datetime.timedelta(seconds=30)
     """
 
     name: str

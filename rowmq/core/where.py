@@ -12,7 +12,13 @@ _OPERATORS: dict[str, range] = {"=": range(1, 2), "!=": range(1, 2), "in": range
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on one metadata key. ``!=`` also holds where the key is missing."""
+    """One condition on one metadata key. ``!=`` also holds where the key is missing.
+
+    >>> Condition("lang", "in", ("en", "de")).holds({"lang": "de"})
+    True
+    >>> Condition("lang", "exists").holds({})
+    False
+    """
 
     key: str
     operator: Operator
@@ -41,7 +47,11 @@ Where = tuple[Condition, ...]
 
 
 def where(conditions: Mapping[str, str | Iterable[str]]) -> Where:
-    """Conditions from a plain mapping: a string must be equal, several strings mean one of them."""
+    """Conditions from a plain mapping: a string must be equal, several strings mean one of them.
+
+    >>> where({"v": "1", "lang": ["en", "de"]})[1]
+    Condition(key='lang', operator='in', values=('en', 'de'))
+    """
     return tuple(
         Condition(key, "=", (value,)) if isinstance(value, str) else Condition(key, "in", tuple(value))
         for key, value in conditions.items()

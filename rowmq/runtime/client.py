@@ -51,7 +51,14 @@ def connect(url: str | None = None, *, migrate: bool = True) -> "Client":
 
 
 class Client:
-    """One store and everything that can be done with it. Threads may share it; close it when done."""
+    """One store and everything that can be done with it. Threads may share it; close it when done.
+
+    >>> import rowmq
+    >>> with rowmq.connect("memory://") as mq:
+    ...     id = mq.queue("emails").push({"to": "ada@example.com"})
+    ...     [queue.name for queue in mq.queues()], mq.get(id).payload
+    (['emails'], {'to': 'ada@example.com'})
+    """
 
     def __init__(self, store: Store, *, url: str = "") -> None:
         self.store = store

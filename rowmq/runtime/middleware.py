@@ -19,6 +19,17 @@ class Middleware:
     ``around`` is entered on the thread, or on the event loop, that runs the handler, so one definition
     serves both: what the handler raises passes through it. A hook that raises before the handler fails
     the message; one that raises afterwards is logged and changes nothing.
+
+    >>> from rowmq import Middleware, testing
+    >>> class Shout(Middleware):
+    ...     def after(self, message, outcome, error):
+    ...         print("ended:", message.payload)
+    >>> mq = testing.connect()
+    >>> mq.use(Shout())
+    >>> handler = mq.handler("emails")(lambda message: None)
+    >>> id = mq.queue("emails").push("hello")
+    >>> [ran] = testing.drain(mq)
+    ended: hello
     """
 
     def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:  # noqa: ARG002

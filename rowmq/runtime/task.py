@@ -133,7 +133,16 @@ class Task(Generic[P, R]):
 
 
 class TaskCall(Generic[P, R]):
-    """A task with the options of one push."""
+    """A task with the options of one push.
+
+    >>> from rowmq import testing
+    >>> mq = testing.connect()
+    >>> @mq.task
+    ... def add(a, b):
+    ...     return a + b
+    >>> add.options(priority=9).push(2, 3).state.value, add.delay(60).push(2, 3).state.value
+    ('ready', 'scheduled')
+    """
 
     def __init__(self, task: Task[P, R], options: Mapping[str, Any]) -> None:
         self._task, self._options = task, options
@@ -150,7 +159,18 @@ class TaskCall(Generic[P, R]):
 
 
 class TaskResult(Generic[R]):
-    """Where the result of a pushed task will be."""
+    """Where the result of a pushed task will be.
+
+    >>> from rowmq import testing
+    >>> mq = testing.connect()
+    >>> @mq.task(results=True)
+    ... def add(a, b):
+    ...     return a + b
+    >>> pushed = add.push(2, 3)
+    >>> [ran] = testing.drain(mq)
+    >>> pushed.state.value, pushed.result(timeout=5)
+    ('done', 5)
+    """
 
     def __init__(self, client: "Client", id: UUID, *, kept: bool) -> None:
         self.id = id

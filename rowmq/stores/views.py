@@ -16,7 +16,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,54}")
 
 
 def schema(dialect: str, *, drop: bool = False) -> str:
-    """The statements that make RowMQ's tables in a database of this kind, or that drop them."""
+    """The statements that make RowMQ's tables in a database of this kind, or that drop them.
+
+    >>> "CREATE TABLE" in schema("sqlite"), "DROP TABLE" in schema("postgresql", drop=True)
+    (True, True)
+    """
     package = _package(dialect)
     if drop:
         return resource(package, "drop.sql").read_text()

@@ -17,8 +17,8 @@ from rowmq.runtime.answers import Kill, Retry
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.client import Client
 from rowmq.runtime.handle import QueueHandle
-from rowmq.runtime.log import LogEvents
 from rowmq.runtime.hooks import Hooks
+from rowmq.runtime.log import LogEvents
 from rowmq.runtime.registry import Unreadable
 from rowmq.runtime.run import End, Runner
 from rowmq.runtime.scheduler import Scheduler
