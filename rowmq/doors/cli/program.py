@@ -24,7 +24,7 @@ from rowmq.doors.cli import (
     topics,
     work,
 )
-from rowmq.doors.cli.session import InOrder, common
+from rowmq.doors.cli.session import InOrder, ReaderGone, common
 from rowmq.runtime.log import escaped, redacted_text
 
 DONE, FAILED, ASKED_WRONGLY, INTERRUPTED = 0, 1, 2, 130
@@ -83,10 +83,9 @@ def run(arguments: list[str] | None = None) -> int:
     """Run what the arguments say; the exit code."""
     try:
         code = cli(arguments, prog_name="rowmq", standalone_mode=False)
-        sys.stdout.flush()
     except (click.exceptions.Abort, KeyboardInterrupt):
         return INTERRUPTED
-    except BrokenPipeError:
+    except ReaderGone:
         return _reader_gone()
     except click.ClickException as error:
         return _show(error)
@@ -116,6 +115,6 @@ def _safe(text: str) -> str:
 
 
 def _reader_gone() -> int:
-    """Whoever read our output has seen enough: that is no failure, and nothing can be said any more."""
+    """That is no failure, and nothing can be said any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE

@@ -1,6 +1,7 @@
 """What every command starts from: where the store is, and how to print."""
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,19 @@ class InOrder(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """The commands' names."""
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what click would make a failure when nobody reads on is not one here."""
+        try:
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise ReaderGone from None
+        return answer
+
+
+class ReaderGone(Exception):
+    """Whoever read our output has seen enough."""
 
 
 def common(function: Callable[..., Any]) -> Callable[..., Any]:
