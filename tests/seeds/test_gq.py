@@ -32,9 +32,8 @@ class Batches(rowmq.Middleware):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def on_push(self, queue: str, messages: Sequence[Message]) -> Sequence[Message]:
+    def on_pushed(self, queue: str, messages: Sequence[Message]) -> None:  # noqa: ARG002
         self.sizes.append(len(messages))
-        return messages
 
 
 def soon(seconds: float) -> datetime:
@@ -62,8 +61,8 @@ def test_messages_gather_and_go_in_batches_and_the_rest_at_close(mq: Client) -> 
     emails = mq.queue("emails")
     with emails.producer(batch=3, linger=60) as producer:
         ids = [producer.push(number) for number in range(5)]
-        eventually(lambda: emails.stats().ready == 3)
-        assert batches.sizes == [3]
+        eventually(lambda: batches.sizes)
+        assert (batches.sizes, emails.stats().ready) == ([3], 3)
     assert batches.sizes == [3, 2]
     assert [record.id for record in emails.find()] == ids
 
