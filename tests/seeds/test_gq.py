@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -22,7 +23,7 @@ from rowmq.stores.sql import database
 from tests.seeds.watching import eventually, process, said
 from tests.stores.proxy import proxied
 
-AT_MOST_ONCE = {"delivery": "at_most_once", "max_attempts": None}
+AT_MOST_ONCE: dict[str, Any] = {"delivery": "at_most_once", "max_attempts": None}
 QUICK = {"first": 0.02, "factor": 1, "cap": 0.02, "jitter": 0}
 
 
@@ -32,7 +33,7 @@ class Batches(rowmq.Middleware):
     def __init__(self) -> None:
         self.sizes: list[int] = []
 
-    def on_pushed(self, queue: str, messages: Sequence[Message]) -> None:  # noqa: ARG002
+    def on_pushed(self, queue: str, messages: Sequence[Message]) -> None:
         self.sizes.append(len(messages))
 
 

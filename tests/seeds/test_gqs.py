@@ -551,7 +551,7 @@ def test_everything_has_a_default(mq: Client) -> None:
 WRONG: dict[str, Callable[[Client], object]] = {
     "attempts": lambda mq: mq.queue("jobs", max_attempts=0),
     "lease": lambda mq: mq.queue("jobs", lease=-1),
-    "unknown setting": lambda mq: mq.queue("jobs", retries=3),
+    "unknown setting": lambda mq: mq.queue("jobs", retries=3),  # type: ignore[call-arg]
     "backoff": lambda mq: mq.queue("jobs", backoff={"factor": 0.5}),
     "name": lambda mq: mq.queue(""),
     "concurrency": lambda mq: mq.worker("jobs", concurrency=0),
