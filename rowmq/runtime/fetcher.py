@@ -86,6 +86,8 @@ class Fetcher:
             except StoreError as error:
                 self._store_away(error)
             except Exception as error:  # noqa: BLE001 - a worker that stopped claiming would look alive
+                if self._stop.is_set():
+                    return  # it slept on while its worker was stopped and the store closed
                 event(logger, "error", "worker.claim_failed", worker=self._terms.name, exc_info=error)
                 self._stop.wait(LONGEST_PAUSE)
 
