@@ -19,7 +19,15 @@ from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.handle import QueueHandle, TopicHandle, as_state
 from rowmq.runtime.log import redacted
 from rowmq.runtime.middleware import Middleware
-from rowmq.runtime.options import Filter, PushOptions, as_settings, as_span, as_where, new_message
+from rowmq.runtime.options import (
+    Filter,
+    PushOptions,
+    QueueSettings,
+    as_settings,
+    as_span,
+    as_where,
+    new_message,
+)
 from rowmq.runtime.outgoing import Outgoing
 from rowmq.runtime.registry import Job, Registry, is_async
 from rowmq.runtime.rule import Rule
@@ -89,7 +97,7 @@ class Client:
         """What an acknowledged write survives, as this database is set up."""
         return self.store.durability
 
-    def queue(self, name: str, **settings: Any) -> QueueHandle:
+    def queue(self, name: str, **settings: Unpack[QueueSettings]) -> QueueHandle:
         """The queue of this name, created if need be, with the given settings changed.
 
         Spans are seconds or timedelta; ``rate=(100, 1)`` lets a hundred messages a second through.
@@ -167,6 +175,8 @@ class Client:
 
     def amend(self, ids: Sequence[UUID | str], amendment: Amendment | str, *, to: str | None = None) -> int:
         """Retry, kill, move or drop messages without holding them; how many changed."""
+        if amendment not in list(Amendment):
+            raise InvalidSetting(f"an amendment is one of {', '.join(Amendment)}, not {amendment!r}")
         return self.store.history.amend([as_id(id) for id in ids], Amendment(amendment), to=to)
 
     def consumers(self, queue: str | None = None) -> list[ConsumerInfo]:

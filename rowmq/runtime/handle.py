@@ -18,6 +18,7 @@ from rowmq.runtime.consumer import Consumer
 from rowmq.runtime.options import (
     Filter,
     PushOptions,
+    QueueSettings,
     as_settings,
     as_span,
     as_span_or_none,
@@ -71,7 +72,7 @@ class QueueHandle:
             raise QueueNotFound(self.name)
         return found
 
-    def configure(self, **settings: Any) -> Queue:
+    def configure(self, **settings: Unpack[QueueSettings]) -> Queue:
         """Change some settings; spans are seconds or timedelta."""
         return self._store.queues.put(self.name, as_settings(settings))
 
@@ -254,7 +255,7 @@ class TopicHandle:
         messages = [new_message(each, cast("Mapping[str, Any]", options)) for each in payloads]
         return self._client.outgoing.publish(self.name, messages, tx=tx)
 
-    def subscribe(self, queue: str, **settings: Any) -> QueueHandle:
+    def subscribe(self, queue: str, **settings: Unpack[QueueSettings]) -> QueueHandle:
         """Bind a queue, which is created if need be, and return it."""
         handle = self._client.queue(queue, **settings)
         self._topics.bind(self.name, queue)

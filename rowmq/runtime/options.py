@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 from uuid import UUID
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.errors import InvalidMessage, InvalidSetting
 from rowmq.core.message import Message, encode
-from rowmq.core.queue import Rate
+from rowmq.core.queue import Archive, Guarantee, Rate
 from rowmq.core.where import Where, where
 from rowmq.runtime.answers import Seconds
 from rowmq.stores.fresh import new_id
@@ -32,6 +32,25 @@ class PushOptions(TypedDict, total=False):
     window: Seconds | None
     group: str | None
     metadata: Mapping[str, str] | None
+
+
+class QueueSettings(TypedDict, total=False):
+    """What can be said about a queue besides its name; the rest is as it was, or as Queue has it."""
+
+    max_attempts: int | None
+    lease: Seconds
+    delay: Seconds
+    backoff: Backoff | Mapping[str, Any]
+    delivery: Guarantee | Literal["at_least_once", "at_most_once"]
+    fifo: bool
+    retention: Seconds | None
+    max_age: Seconds | None
+    dead_letter: str | None
+    paused: bool
+    max_length: int | None
+    archive: Archive | Literal["optional", "required"]
+    tags: Mapping[str, str]
+    rate: Rate | tuple[int, Seconds] | None
 
 
 def as_span(value: Seconds, name: str) -> timedelta:

@@ -2,19 +2,19 @@
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, Unpack, overload
 from uuid import UUID
 
 from rowmq.core.errors import InvalidMessage, InvalidSetting, QueueNotFound, TaskFailed
-from rowmq.core.history import Record
+from rowmq.core.history import Record, Schedule
 from rowmq.core.message import encode
 from rowmq.core.outcome import State
 from rowmq.runtime.aio import Aio
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.claimed import ClaimedMessage, result_of
-from rowmq.runtime.options import as_span
+from rowmq.runtime.options import PushOptions, as_span
 from rowmq.runtime.registry import TASK, Job, Unreadable, is_async
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 SHORTEST_LOOK, LONGEST_LOOK = 0.005, 0.25
 
 
@@ -68,7 +69,15 @@ class Task(Generic[P, R]):
         """The same methods for async code: ``await add.aio.push(2, 3)``."""
         return Aio(self)
 
-    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[R]":
+    @overload
+    def push(
+        self: "Task[P, Coroutine[Any, Any, T]]", *args: P.args, **kwargs: P.kwargs
+    ) -> "TaskResult[T]": ...
+
+    @overload
+    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[R]": ...
+
+    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[Any]":
         """Push a call of it, and return where its result will be."""
         return TaskCall(self, self._options).push(*args, **kwargs)
 
@@ -76,9 +85,35 @@ class Task(Generic[P, R]):
         """The same task, to be pushed with a delay: ``add.delay(60).push(2, 3)``."""
         return self.options(delay=seconds)
 
-    def options(self, **options: Any) -> "TaskCall[P, R]":
+    def options(
+        self, *, id: UUID | None = None, tx: object = None, **options: Unpack[PushOptions]
+    ) -> "TaskCall[P, R]":
         """The same task with other push options, or ``tx``: ``add.options(priority=9).push(2, 3)``."""
-        return TaskCall(self, {**self._options, **options})
+        return TaskCall(self, {**self._options, **options, "id": id, "tx": tx})
+
+    def schedule(
+        self,
+        name: str,
+        *,
+        cron: str | None = None,
+        every: Seconds | None = None,
+        timezone: str = "UTC",
+        catch_up: Literal["one", "all", "none"] = "one",
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Schedule:
+        """Have it pushed by the clock, with these arguments; see Client.schedule."""
+        self._client.queue(self.queue)
+        return self._client.schedule(
+            name,
+            queue=self.queue,
+            payload=self.payload(tuple(args), kwargs or {}),
+            cron=cron,
+            every=every,
+            timezone=timezone,
+            catch_up=catch_up,
+            metadata={TASK: self.name},
+        )
 
     def payload(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """A call as a message says it. Raises InvalidMessage if these are not its arguments, or not JSON."""
@@ -152,7 +187,15 @@ class TaskCall(Generic[P, R]):
         """The same methods for async code."""
         return Aio(self)
 
-    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[R]":
+    @overload
+    def push(
+        self: "TaskCall[P, Coroutine[Any, Any, T]]", *args: P.args, **kwargs: P.kwargs
+    ) -> "TaskResult[T]": ...
+
+    @overload
+    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[R]": ...
+
+    def push(self, *args: P.args, **kwargs: P.kwargs) -> "TaskResult[Any]":
         """Push a call, and return where its result will be."""
         id = self._task.send(self._task.payload(args, kwargs), self._options)
         return self._task.result_for(id)
