@@ -181,6 +181,14 @@ def test_observe_on_a_named_queue_leaves_it_bound_and_ends_at_a_limit(rowmq: Pro
     assert client.queue("audit").stats().done == 3
 
 
+def test_a_named_queue_is_never_taken_for_one_that_was_left_behind(rowmq: Program, client: Client) -> None:
+    client.topic("orders").publish(1)
+    rowmq("observe", "orders", "--queue", "observe orders", "--limit", "1")
+    client.topic("other").publish(2)
+    rowmq("observe", "other", "--limit", "1")
+    assert [queue.name for queue in client.queues()] == ["emails", "observe orders"]
+
+
 def test_what_a_killed_observer_left_is_cleared_away_by_the_next(rowmq: Program, client: Client) -> None:
     (rowmq.folder / "rowmq.toml").write_text("consumer.beat = 0.05\n")
     with process("observe", "orders", folder=rowmq.folder) as started:

@@ -38,7 +38,7 @@ def observe(session: Session, *, topic: str, queue: str | None, limit: int | Non
     End it with Ctrl-C. If no queue is bound yet, what the topic has kept comes here first.
     """
     with session.client(make=True) as client, _ended_by_signals(), _follower(client, topic, queue) as name:
-        _print(session, client, name, limit)
+        _print(session, client, name, limit, own=queue is None)
     return 0
 
 
@@ -50,7 +50,7 @@ def _follower(client: Client, topic: str, queue: str | None) -> Iterator[str]:
         yield queue
         return
     _clear(client)
-    name = f"observe {topic} {socket.gethostname()} {secrets.token_hex(4)}"[-255:]
+    name = f"observe {topic[:150]} {socket.gethostname()[:64]} {secrets.token_hex(4)}"
     client.queue(name, retention=0, max_age=3600)
     try:
         client.store.topics.bind(topic, name)
@@ -59,10 +59,10 @@ def _follower(client: Client, topic: str, queue: str | None) -> Iterator[str]:
         client.store.queues.drop(name)
 
 
-def _print(session: Session, client: Client, name: str, limit: int | None) -> None:
+def _print(session: Session, client: Client, name: str, limit: int | None, *, own: bool) -> None:
     left = limit
     with _consumer(client, name, session.config.consumer, limit) as consumer:
-        if name.startswith("observe "):
+        if own:
             client.queue(name, tags=TAG)
         while left is None or left > 0:
             for message in consumer.pop(wait=LOOK)[:left]:

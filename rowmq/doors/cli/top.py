@@ -2,9 +2,7 @@
 
 import select
 import sys
-import termios
 import time
-import tty
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,9 +116,12 @@ def _screen(client: Client, before: Look | None) -> tuple[Any, Look | None]:
 @contextmanager
 def _keys() -> Iterator[Any]:
     """A function that waits for a key for so long and returns it, or nothing."""
-    if not sys.stdin.isatty():
+    if not sys.stdin.isatty() or sys.platform == "win32":
         yield time.sleep
         return
+    import termios  # noqa: PLC0415 - not every system has it, and only this needs it
+    import tty  # noqa: PLC0415 - the same
+
     descriptor = sys.stdin.fileno()
     former = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor)
