@@ -309,3 +309,49 @@ def test_the_example_project_runs_as_it_stands(tmp_path: Path) -> None:
     assert "To: ada@example.com" in sent.read_text()
     with connect(f"sqlite:///{tmp_path}/db.sqlite3", migrate=False) as mq:
         assert mq.queue("emails").stats().done == 1
+
+
+IN_A_SERVER = """
+import sys
+import django
+from django.conf import settings
+from sqlalchemy.engine import make_url
+
+url = make_url(sys.argv[1])
+settings.configure(
+    USE_TZ=True,
+    DATABASES={"default": {
+        "ENGINE": f"django.db.backends.{url.get_backend_name()}", "NAME": url.database, "USER": url.username,
+        "PASSWORD": url.password, "HOST": url.host, "PORT": url.port, "OPTIONS": dict(url.query),
+    }},
+    INSTALLED_APPS=["django_tasks", "rowmq.doors.django"],
+    TASKS={"default": {
+        "BACKEND": "rowmq.doors.django.backend.RowMQBackend", "OPTIONS": {"url": sys.argv[1]},
+    }},
+)
+django.setup()
+
+from django.core.management import call_command
+from django.db import transaction
+from django_tasks import task, task_backends
+
+@task
+def double(number):
+    return 2 * number
+
+call_command("migrate", verbosity=0)
+with transaction.atomic():
+    kept = double.enqueue(21)
+with transaction.atomic():
+    dropped = double.enqueue(1)
+    transaction.set_rollback(True)
+call_command("rowmq_worker", stop_when_empty=True, verbosity=0)
+client = task_backends["default"].client
+print(task_backends["default"].database, client.get(dropped.id), double.get_result(kept.id).return_value)
+"""
+
+
+def test_it_joins_the_transactions_of_a_server_too(postgres_url: str) -> None:
+    command = [sys.executable, "-c", IN_A_SERVER, postgres_url]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.stdout.splitlines()[-1:] == ["default None 42"], ran.stderr
