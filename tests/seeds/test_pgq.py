@@ -312,6 +312,20 @@ def test_stop_on_empty_ends_when_nothing_is_left_to_do_now(mq: Client) -> None:
     assert jobs.stats().scheduled == 1
 
 
+def test_stop_on_empty_waits_for_what_running_handlers_publish(mq: Client) -> None:
+    jobs = mq.queue("jobs")
+
+    @jobs.handler
+    def work(message: ClaimedMessage) -> None:
+        time.sleep(0.05)
+        if message.payload < 4:
+            jobs.push(message.payload + 1)
+
+    jobs.push(0)
+    drain(mq)
+    assert jobs.stats().done == 5
+
+
 def test_what_is_older_than_the_history_limit_is_left_alone(mq: Client) -> None:
     jobs = mq.queue("jobs")
     seen = seen_by(jobs)
