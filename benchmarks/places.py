@@ -28,13 +28,14 @@ class Places:
     def store(self) -> Iterator[SQLStore]:
         """Open a store in an empty place, and leave nothing behind."""
         with ExitStack() as stack:
-            url = stack.enter_context(self._empty())
+            url = stack.enter_context(self.url())
             store = cast("SQLStore", open_store(url))
             stack.callback(store.close)
             yield store
 
     @contextmanager
-    def _empty(self) -> Iterator[str]:
+    def url(self) -> Iterator[str]:
+        """An empty place, gone afterwards."""
         if self.kind == "sqlite":
             with tempfile.TemporaryDirectory() as directory:
                 yield f"sqlite:///{directory}/bench.db"

@@ -1,7 +1,7 @@
 """A message as its sender says it, before any store has seen it."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -104,15 +104,26 @@ def encode(payload: Any) -> tuple[bytes, bool]:
 def check_json(body: bytes) -> bytes:
     """Return the body if it is JSON text as it stands, so that a door may store what it was sent."""
     try:
-        json.loads(body, parse_constant=_refuse_constant)
+        json.loads(body.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"the payload is not JSON: {error}") from None
     return body
 
 
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_once"]
+"""What json.loads comes to for text without space around it, as nearly all is: at a third of the price."""
+
+
 def decode(body: bytes, *, binary: bool) -> Any:
     """The payload of a body: what :func:`encode` was given."""
-    return body if binary else json.loads(body)
+    if binary:
+        return body
+    text = body.decode()
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        return json.loads(text)  # it knows what is wrong, or skips the space before
+    return value if end == len(text) else json.loads(text)
 
 
 def derived_id(message: UUID, name: str) -> UUID:

@@ -3,7 +3,6 @@
 import json
 import random
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +21,9 @@ DELIVERED = (
     "deadline", "receives", "source", "body", "binary",
 )  # fmt: skip
 """What a claimed message says just as its delivery does."""
+
+
+_UNREAD = object()
 
 
 class ClaimedMessage:
@@ -60,14 +62,24 @@ class ClaimedMessage:
         """Whether the message is known to have gone on without this holder."""
         self.settled = False
         """Whether its holder has settled it himself, maybe in a transaction that is still open."""
-        self.lease_until = delivery.lease_until
+        self._until: datetime | None = None
         self._store = store
         self._lease = lease
+        self._payload: Any = _UNREAD
+
+    @property
+    def lease_until(self) -> datetime:
+        """When the lease ends, as last extended."""
+        return self._until or self.delivery.lease_until
+
+    def extended(self, until: datetime) -> None:
+        """Note that the lease has been extended."""
+        self._until = until
 
     def __repr__(self) -> str:
         return f"<message {self.id} of queue {self.queue!r}, attempt {self.attempt}>"
 
-    @cached_property
+    @property
     def id(self) -> UUID:
         """The message's id."""
         return self.delivery.id
@@ -77,9 +89,14 @@ class ClaimedMessage:
         """What settles or extends it."""
         return self.delivery.receipt
 
-    @cached_property
+    @property
     def payload(self) -> Any:
         """The payload, decoded. Raises InvalidMessage if the body is not what it claims to be."""
+        if self._payload is _UNREAD:
+            self._payload = self._decoded()
+        return self._payload
+
+    def _decoded(self) -> Any:
         try:
             return decode(self.delivery.body, binary=self.delivery.binary)
         except (ValueError, RecursionError) as error:
@@ -112,7 +129,7 @@ class ClaimedMessage:
         (until,) = self._store.extend([self.receipt], length)
         if until is None:
             raise self._gone()
-        self.lease_until = until
+        self._until = until
         return until
 
     def _settle(self, outcome: Outcome, tx: object) -> None:

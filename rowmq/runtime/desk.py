@@ -1,10 +1,14 @@
 """Where claimed messages wait for a free hand, and what is known of those at work."""
 
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 
+from rowmq.core.delivery import Delivery
+from rowmq.core.store import Store
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.registry import Job
 
@@ -14,16 +18,14 @@ WEIGHT = 0.1
 """How much the last run counts in the mean."""
 
 
-class Held:
+class Held(ClaimedMessage):
     """A claimed message on its way through a worker. Moments are of the monotonic clock."""
 
-    __slots__ = ("cancel", "expires", "finished", "lane", "lease", "message", "started")
-
-    def __init__(self, message: ClaimedMessage, lane: "Lane", lease: float, claimed: float) -> None:
-        self.message = message
-        self.lane = lane
-        self.lease = lease
-        self.expires = claimed + lease
+    def __init__(
+        self, delivery: Delivery, store: Store, lane: "Lane", lease: timedelta, expires: float
+    ) -> None:
+        super().__init__(delivery, store, lease)
+        self.lane, self.lease, self.expires = lane, lease, expires
         self.started = 0.0
         """When its handler began, 0 before that."""
         self.finished = False
@@ -40,14 +42,9 @@ class Lane:
         self.job = job
         self.waiting: deque[Held] = deque()
         self.running = 0
+        self.most = job.concurrency or sys.maxsize
         self.mean = 0.0
         """The usual length of a run, in seconds."""
-
-    @property
-    def open(self) -> bool:
-        """Whether something waits that may run."""
-        cap = self.job.concurrency
-        return bool(self.waiting) and (cap is None or self.running < cap)
 
 
 class Desk:
@@ -59,23 +56,25 @@ class Desk:
     def __init__(self, concurrency: int, buffer: int, on_async: Callable[[], object]) -> None:
         self._concurrency, self._buffer = concurrency, buffer
         self._on_async = on_async
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._lanes: list[Lane] = []
         self._running = 0
         self._waiting: dict[str, int] = {}
         self._closed = False
+        self._low = buffer // 2
         self.room = threading.Event()
         """Set whenever a queue may have room for more."""
 
     def add_lane(self, lane: Lane) -> None:
         """Serve one more job."""
-        with self._changed:
+        with self._lock:
             self._lanes.append(lane)
             self._waiting.setdefault(lane.queue, 0)
 
     def wanted(self, queue: str) -> int:
         """How many messages of a queue to claim now: 0 while enough of them wait."""
-        with self._changed:
+        with self._lock:
             waiting = self._waiting[queue]
             target = self._target(queue)
             return target - waiting if waiting <= target // 2 else 0
@@ -89,7 +88,7 @@ class Desk:
 
     def put(self, queue: str, given: Sequence[Held]) -> bool:
         """Let messages wait for a hand; False, and nothing is taken, once the desk is closed."""
-        with self._changed:
+        with self._lock:
             if self._closed:
                 return False
             for each in given:
@@ -102,7 +101,7 @@ class Desk:
 
     def take(self, done: Held | None = None) -> Held | None:
         """For a thread: give back what it has done and wait for the next; None when the desk is closed."""
-        with self._changed:
+        with self._lock:
             if done is not None:
                 self._give_back(done)
             while not self._closed:
@@ -114,14 +113,14 @@ class Desk:
 
     def take_async(self, done: Held | None = None) -> Held | None:
         """For the event loop: the same, without waiting."""
-        with self._changed:
+        with self._lock:
             if done is not None:
                 self._give_back(done)
             return None if self._closed else self._next(is_async=True)
 
     def close(self) -> list[Held]:
         """Hand nothing out any more; what still waits is returned."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             left = [each for lane in self._lanes for each in lane.waiting]
             for lane in self._lanes:
@@ -132,21 +131,27 @@ class Desk:
 
     def wait_idle(self, timeout: float | None) -> int:
         """Wait until nothing is at work, or the timeout; how many still are."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: not self._running, timeout)
             return self._running
 
     def discard(self, lost: Iterable[Held]) -> None:
         """Take out waiting messages that went on without us."""
-        with self._changed:
+        with self._lock:
             for each in lost:
                 if each in each.lane.waiting:
                     each.lane.waiting.remove(each)
                     self._waiting[each.lane.queue] -= 1
 
     def decide(self, held: Held) -> bool:
-        """Whether the caller is the first to decide what becomes of a message."""
-        with self._changed:
+        """Whether the caller is the first to decide what becomes of a message.
+
+        Only a timeout decides while a handler runs, so without one there is nothing to lock.
+        """
+        if held.lane.job.timeout is None:
+            first, held.finished = not held.finished, True
+            return first
+        with self._lock:
             first, held.finished = not held.finished, True
             return first
 
@@ -154,7 +159,7 @@ class Desk:
         if self._running >= self._concurrency:
             return None
         for lane in self._lanes:
-            if lane.job.is_async == is_async and lane.open:
+            if lane.waiting and lane.running < lane.most and lane.job.is_async == is_async:
                 return self._begin(lane)
         return None
 
@@ -162,9 +167,7 @@ class Desk:
         held = lane.waiting.popleft()
         lane.running += 1
         self._running += 1
-        left = self._waiting[lane.queue] = self._waiting[lane.queue] - 1
-        if left * 2 <= self._buffer and not self.room.is_set():
-            self.room.set()
+        self._waiting[lane.queue] -= 1
         if len(self._lanes) > 1:  # the next hand starts with the next lane
             self._lanes.remove(lane)
             self._lanes.append(lane)
@@ -175,9 +178,9 @@ class Desk:
         lane = done.lane
         lane.running -= 1
         self._running -= 1
-        run = max(time.monotonic() - done.started, 1e-6)
-        lane.mean = run if not lane.mean else lane.mean + WEIGHT * (run - lane.mean)
-        if not self.room.is_set():
+        run = time.monotonic() - done.started or 1e-6
+        lane.mean += (WEIGHT if lane.mean else 1.0) * (run - lane.mean)
+        if self._waiting[lane.queue] <= self._low and not self.room.is_set():
             self.room.set()
         if self._closed or len(self._lanes) > 1:
             self._changed.notify_all()

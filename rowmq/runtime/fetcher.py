@@ -15,6 +15,10 @@ from rowmq.runtime.terms import Terms
 
 FULL_PAUSE = 0.02
 """Seconds between looks at other queues while one has no room."""
+GLANCE = 0.01
+"""Seconds between looks of a worker that stops as soon as there is nothing left."""
+NAP = 0.25
+"""Seconds after which a sleeper looks whether the worker has been stopped."""
 LONGEST_PAUSE = 2.0
 SETTINGS_KEPT = 1.0
 """Seconds for which a queue's settings are believed."""
@@ -45,7 +49,7 @@ class Source:
 class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
-    ``deliver`` gets what was claimed, and when the claim began.
+    ``deliver`` gets what was claimed, and when the claim began; ``idle`` says whether nothing is held.
     """
 
     def __init__(
@@ -55,14 +59,15 @@ class Fetcher:
         sources: Sequence[Source],
         terms: Terms,
         deliver: Callable[[Source, Sequence[Delivery], float], object],
+        idle: Callable[[], bool],
     ) -> None:
         self._store, self._desk, self._sources, self._terms = store, desk, sources, terms
-        self._deliver = deliver
+        self._deliver, self._idle = deliver, idle
         self._stop = threading.Event()
         self._claiming = threading.Lock()
         self._pause = 0.0
         self.on_empty: Callable[[], object] | None = None
-        """Called when a look at every queue has found nothing."""
+        """Called when nothing was held and a look at every queue has found nothing."""
         self._thread = threading.Thread(target=self._run, name="rowmq-fetcher", daemon=True)
 
     def start(self) -> None:
@@ -70,19 +75,21 @@ class Fetcher:
         self._thread.start()
 
     def close(self) -> None:
-        """Claim no more. A claim under way is delivered first; the thread may sleep on for a while."""
+        """Claim no more. A claim under way is delivered first; the thread ends when it has slept."""
         self._stop.set()
         self._desk.room.set()
         with self._claiming:
             pass
 
+    def join(self) -> None:
+        """Wait until the thread has ended."""
+        self._thread.join(2 * NAP)
+
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                found, full = self._round()
+                self._look()
                 self._pause = 0.0
-                if not found:
-                    self._rest(full=full)
             except StoreError as error:
                 self._store_away(error)
             except Exception as error:  # noqa: BLE001 - a worker that stopped claiming would look alive
@@ -90,6 +97,16 @@ class Fetcher:
                     return  # it slept on while its worker was stopped and the store closed
                 event(logger, "error", "worker.claim_failed", worker=self._terms.name, exc_info=error)
                 self._stop.wait(LONGEST_PAUSE)
+
+    def _look(self) -> None:
+        """Claim once from every queue, and rest if nothing came."""
+        idle = self._idle()  # asked before: what is settled meanwhile may be there to be claimed again
+        found, full = self._round()
+        if found:
+            return
+        if idle and not full and self.on_empty is not None:
+            self.on_empty()
+        self._rest(full=full)
 
     def _round(self) -> tuple[int, bool]:
         """Claim once from every queue that has room: how many came, and whether one had none."""
@@ -129,10 +146,13 @@ class Fetcher:
             self._desk.room.wait(FULL_PAUSE if len(self._sources) > 1 else self._terms.poll)
             return
         if self.on_empty is not None:
-            self.on_empty()
+            self._stop.wait(GLANCE)
             return
         names = [source.queue for source in self._sources]
-        self._store.wait(names, timedelta(seconds=self._poll()))
+        until = time.monotonic() + self._poll()
+        while not self._stop.is_set() and (left := until - time.monotonic()) > 0:
+            if self._store.wait(names, timedelta(seconds=min(NAP, left))):
+                return
 
     def _poll(self) -> float:
         """A queue with a rate has room again after a while, which nobody announces."""

@@ -52,9 +52,9 @@ class Keeper:
         self._beat()
         self._thread.start()
 
-    def mind(self, lease: float) -> None:
+    def mind(self, lease: timedelta) -> None:
         """Look often enough for leases of this length."""
-        tick = max(SHORTEST_TICK, min(self.tick, lease / TICKS_PER_LEASE))
+        tick = max(SHORTEST_TICK, min(self.tick, lease.total_seconds() / TICKS_PER_LEASE))
         if tick < self.tick:
             self.tick = tick
             self._awake.set()  # it may be in the middle of a longer sleep
@@ -78,26 +78,27 @@ class Keeper:
 
     def _extend(self) -> None:
         now = time.monotonic()
-        due = [each for each in self._holder.held() if each.expires - now <= each.lease / 2]
-        ours = [each for each in due if not each.message.settled and not each.message.lost]
+        due = [each for each in self._holder.held() if each.expires - now <= each.lease.total_seconds() / 2]
+        ours = [each for each in due if not each.settled and not each.lost]
         for lease in {each.lease for each in ours}:
             self._extend_all([each for each in ours if each.lease == lease], lease)
 
-    def _extend_all(self, due: Sequence[Held], lease: float) -> None:
+    def _extend_all(self, due: Sequence[Held], lease: timedelta) -> None:
         asked = time.monotonic()
         try:
-            ends = self._store.extend([each.message.receipt for each in due], timedelta(seconds=lease))
+            ends = self._store.extend([each.receipt for each in due], lease)
         except StoreError:
             self._holder.doubt([each for each in due if each.expires <= time.monotonic()])
             raise
         for each, end in zip(due, ends, strict=True):
             if end is not None:
-                each.expires, each.message.lease_until = asked + lease, end
+                each.expires = asked + lease.total_seconds()
+                each.extended(end)
         self._lose([each for each, end in zip(due, ends, strict=True) if end is None])
 
     def _lose(self, lost: Sequence[Held]) -> None:
         """Tell the holder, except of those that were settled meanwhile."""
-        gone = [each for each in lost if not each.finished and not each.message.settled]
+        gone = [each for each in lost if not each.finished and not each.settled]
         if gone:
             self._holder.lose(gone)
 

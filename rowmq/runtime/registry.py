@@ -1,7 +1,7 @@
 """Which functions may run: those that were registered here, and no other, whatever a message says."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,17 +63,17 @@ class Registry:
         """Everything that may run."""
         return [*self._handlers.values(), *self._tasks.values()]
 
-    def jobs(self, queue: str) -> list[Job]:
-        """What may run for a queue's messages."""
-        handler = self._handlers.get(queue)
-        tasks = [job for name, job in self._tasks.items() if self._queues[name] == queue]
-        return tasks if handler is None else [handler, *tasks]
+    def jobs(self, queue: str) -> dict[str | None, Job]:
+        """What may run for a queue's messages, by the name of the task; its handler has none."""
+        found: dict[str | None, Job] = {
+            name: job for name, job in self._tasks.items() if self._queues[name] == queue
+        }
+        return {None: self._handlers[queue], **found} if queue in self._handlers else found
 
-    def job(self, queue: str, metadata: Mapping[str, str]) -> Job:
-        """The function for a message. Raises Unreadable if nothing registered here is meant."""
-        name = metadata.get(TASK)
-        if name is not None:
-            return self._task(name)
+    def job(self, queue: str, task: str | None) -> Job:
+        """The function for a message that names a task, or none. Raises Unreadable if there is none here."""
+        if task is not None:
+            return self._task(task)
         handler = self._handlers.get(queue)
         if handler is None:
             raise Unreadable(f"the message names no task, and queue {queue!r} has no handler here")

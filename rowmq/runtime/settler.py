@@ -75,7 +75,7 @@ class Settler:
         return batch
 
     def _settle(self, batch: Sequence[tuple[Held, Outcome]]) -> list[Answer]:
-        settlements = [Settlement(held.message.delivery.receipt, outcome) for held, outcome in batch]
+        settlements = [Settlement(held.delivery.receipt, outcome) for held, outcome in batch]
         answers = self._answers(settlements)
         return [(held, outcome, answer) for (held, outcome), answer in zip(batch, answers, strict=True)]
 

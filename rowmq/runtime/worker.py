@@ -1,6 +1,7 @@
 """The worker: claims, runs handlers, settles, and keeps its leases alive meanwhile."""
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Sequence
@@ -11,17 +12,16 @@ from typing import TYPE_CHECKING
 
 from rowmq.core.delivery import Delivery
 from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
-from rowmq.core.outcome import Outcome, Release, Settled
+from rowmq.core.outcome import ACK, Outcome, Release, Settled
 from rowmq.runtime.answers import Seconds
-from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.desk import Desk, Held, Lane
 from rowmq.runtime.fetcher import Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.keeper import Keeper
-from rowmq.runtime.log import LogEvents
+from rowmq.runtime.log import LogEvents, logger
 from rowmq.runtime.options import as_span
-from rowmq.runtime.registry import Job, Unreadable
+from rowmq.runtime.registry import TASK, Job, Unreadable
 from rowmq.runtime.run import End, Runner
 from rowmq.runtime.scheduler import Scheduler
 from rowmq.runtime.settler import Answer, Settler
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 FLUSH = 5.0
 """Seconds that finished messages have for being settled even if the time to stop is over."""
-GLANCE = 0.02
-"""Seconds between looks whether the last message has been settled."""
 
 
 class Worker:
@@ -62,9 +60,13 @@ class Worker:
         self.name = terms.name
         self._registry, self._store = client.registry, client.store
         self.queues = _served(client, queues)
-        self._hooks = Hooks([LogEvents(), *client.middleware, *terms.middleware])
+        self._log = LogEvents()
+        self._verbose = logger.isEnabledFor(logging.DEBUG)
+        self._hooks = Hooks([*client.middleware, *terms.middleware])
+        self._after = self._hooks.of("after")
         self._sources = {queue: Source(self._store, queue) for queue in self.queues}
-        self._lanes: dict[tuple[str, str], Lane] = {}
+        self._lanes: dict[tuple[str, str | None], Lane] = {}
+        self._nobody = Lane("", Job("nobody", print, is_async=False))
         self._held: dict[int, Held] = {}
         self._life = ExitStack()
         self._started = self._stopped = False
@@ -78,7 +80,7 @@ class Worker:
         self._started = True
         for queue in self.queues:
             self._store.queues.put(queue)
-        for each in self._hooks.of("around_worker"):
+        for each in [self._log, *self._hooks.of("around_worker")]:
             self._life.enter_context(each.around_worker(self))
         for part in (self._settler, self._keeper, self._threads, self._loop, self._upkeep, self._fetcher):
             part.start()
@@ -99,6 +101,7 @@ class Worker:
         self._over.set()
         self._loop.close()
         self._keeper.close()
+        self._fetcher.join()
         self._upkeep.join(FLUSH)
         self._life.close()
         if running or unsettled:
@@ -111,7 +114,7 @@ class Worker:
         """Work here until the event is set, or, with ``stop_when_empty``, until there is nothing left."""
         over = until or threading.Event()
         if self._terms.stop_when_empty:
-            self._fetcher.on_empty = lambda: time.sleep(GLANCE) if self._held else over.set()
+            self._fetcher.on_empty = over.set
         self.start()
         over.wait()
         self.stop(stop_timeout)
@@ -125,13 +128,13 @@ class Worker:
         self.doubt(lost)
         for each in lost:
             self._forget(each)
-            self._hooks.tell("on_lost", each.message)
+            self._tell_lost(each)
         self._desk.discard(lost)
 
     def doubt(self, doubtful: Sequence[Held]) -> None:
         """Tell handlers that their leases are over as far as we know; what they do may still count."""
         for each in doubtful:
-            each.message.lost = True
+            each.lost = True
             if each.cancel is not None:
                 each.cancel()
 
@@ -139,9 +142,9 @@ class Worker:
         """Fail a message whose handler has used up its time. A plain function is only told: ``lost``."""
         if late.lane.job.is_async:
             return  # its own timeout stops it
-        outcome, error = self._runner.timed_out(late.lane.job, late.message)
+        outcome, error = self._runner.timed_out(late.lane.job, late)
         if self._decide(late, outcome, error):
-            late.message.lost = True
+            late.lost = True
 
     def _assemble(self) -> None:
         """Make the parts, and wire them."""
@@ -155,7 +158,9 @@ class Worker:
         self._desk = self._loop.desk = Desk(terms.concurrency, terms.buffer, self._loop.wake)
         plain = terms.concurrency if any(not job.is_async for job in jobs) else 0
         self._threads = Threads(self._desk, plain, self._run_plain)
-        self._fetcher = Fetcher(store, self._desk, list(self._sources.values()), terms, self._deliver)
+        self._fetcher = Fetcher(
+            store, self._desk, list(self._sources.values()), terms, self._deliver, lambda: not self._held
+        )
         self._keeper = Keeper(store, self, self.name, self.queues)
         self._upkeep = Upkeep(
             Scheduler(store) if terms.schedules else None,
@@ -163,40 +168,46 @@ class Worker:
             self._over,
         )
         for queue in self.queues:
-            for job in self._registry.jobs(queue):
-                self._lane(queue, job)
+            for task, job in self._registry.jobs(queue).items():
+                self._lane(queue, job, task)
 
-    def _lane(self, queue: str, job: Job) -> Lane:
-        """The lane of a job in a queue; a task may turn up in another queue than its own."""
-        lane = self._lanes.get((queue, job.name))
-        if lane is None:
-            lane = Lane(queue, replace(job, timeout=job.timeout or self._terms.timeout))
-            self._lanes[queue, job.name] = lane
-            self._desk.add_lane(lane)
-            if lane.job.timeout is not None:
-                self._keeper.mind(lane.job.timeout)
+    def _lane(self, queue: str, job: Job, task: str | None) -> Lane:
+        """Make the lane of a queue's handler, or of a task, which may turn up in any queue."""
+        lane = Lane(queue, replace(job, timeout=job.timeout or self._terms.timeout))
+        self._lanes[queue, task] = lane
+        self._desk.add_lane(lane)
+        if lane.job.timeout is not None:
+            self._keeper.mind(timedelta(seconds=lane.job.timeout))
         return lane
+
+    def _lane_of(self, delivery: Delivery) -> Lane:
+        task = delivery.metadata.get(TASK) if delivery.metadata else None
+        lane = self._lanes.get((delivery.queue, task))
+        return lane or self._lane(delivery.queue, self._registry.job(delivery.queue, task), task)
 
     def _deliver(self, source: Source, deliveries: Sequence[Delivery], began: float) -> None:
         """Take what was claimed: everything counts as held from here on."""
-        lease = (self._terms.lease or source.settings.lease).total_seconds()
+        lease = self._terms.lease or source.settings.lease
         self._keeper.mind(lease)
-        length = timedelta(seconds=lease)
-        messages = [ClaimedMessage(each, self._store, length) for each in deliveries]
-        self._hooks.tell("on_claim", source.queue, messages)
-        given = [held for each in messages if (held := self._hold(each, lease, began)) is not None]
+        until = began + lease.total_seconds()
+        held = [self._hold(each, lease, until) for each in deliveries]
+        self._hooks.tell("on_claim", source.queue, held)
+        given = [each for each in held if not each.finished]
         if not self._desk.put(source.queue, given):
             self._give_back(given)
 
-    def _hold(self, message: ClaimedMessage, lease: float, began: float) -> Held | None:
-        seq, queue = message.delivery.seq, message.delivery.queue
+    def _hold(self, delivery: Delivery, lease: timedelta, until: float) -> Held:
         try:
-            lane = self._lane(queue, self._registry.job(queue, message.delivery.metadata))
+            lane = self._lane_of(delivery)
         except Unreadable as error:
-            self._held[seq] = held = Held(message, next(iter(self._lanes.values())), lease, began)
-            self._decide(held, self._runner.invalid(message, error), error)
-            return None
-        self._held[seq] = held = Held(message, lane, lease, began)
+            return self._refuse(Held(delivery, self._store, self._nobody, lease, until), error)
+        self._held[delivery.seq] = held = Held(delivery, self._store, lane, lease, until)
+        return held
+
+    def _refuse(self, held: Held, error: Unreadable) -> Held:
+        """Bury a message that no function here can be given."""
+        self._held[held.delivery.seq] = held
+        self._decide(held, self._runner.invalid(held, error), error)
         return held
 
     def _give_back(self, given: Sequence[Held]) -> None:
@@ -206,21 +217,21 @@ class Worker:
                 self._settler.put(held, Release())
 
     def _run_plain(self, held: Held) -> None:
-        self._end(held, self._runner.run(held.lane.job, held.message))
+        self._end(held, self._runner.run(held.lane.job, held))
 
     async def _run_async(self, held: Held) -> None:
         try:
-            end = await self._runner.run_async(held.lane.job, held.message)
+            end = await self._runner.run_async(held.lane.job, held)
         except asyncio.CancelledError as error:
-            if self._over.is_set() and not held.message.lost:
+            if self._over.is_set() and not held.lost:
                 raise  # the worker has been stopped, and nobody waits for this handler any more
-            end = self._runner.cancelled(held.message, error)
+            end = self._runner.cancelled(held, error)
         self._end(held, end)
 
     def _end(self, held: Held, end: End) -> None:
         outcome, error = end
-        lost = self._held.get(held.message.delivery.seq) is not held
-        if lost or (held.message.settled and error is None):  # nothing to settle, or the handler has
+        lost = self._held.get(held.delivery.seq) is not held
+        if lost or (held.settled and error is None):  # nothing to settle, or the handler has
             held.finished = True
             self._forget(held)
         else:
@@ -229,22 +240,29 @@ class Worker:
     def _decide(self, held: Held, outcome: Outcome, error: BaseException | None) -> bool:
         if not self._desk.decide(held):
             return False
-        self._hooks.tell("after", held.message, outcome, error)
+        if outcome is not ACK or self._verbose:
+            self._log.after(held, outcome, error)
+        if self._after:
+            self._hooks.tell("after", held, outcome, error)
         self._settler.put(held, outcome)
         return True
 
     def _on_settled(self, answers: Sequence[Answer]) -> None:
         for held, _, answer in answers:
             self._forget(held)
-            if answer == Settled.LOST and not held.message.settled:
-                held.message.lost = True
-                self._hooks.tell("on_lost", held.message)
+            if answer is Settled.LOST and not held.settled:
+                held.lost = True
+                self._tell_lost(held)
         self._desk.room.set()
-        self._hooks.tell("on_settle", [(held.message, outcome, answer) for held, outcome, answer in answers])
+        self._hooks.tell("on_settle", answers)
+
+    def _tell_lost(self, held: Held) -> None:
+        self._log.on_lost(held)
+        self._hooks.tell("on_lost", held)
 
     def _forget(self, held: Held) -> None:
         """Hold it no more; by now this worker may have claimed the same message anew."""
-        seq = held.message.delivery.seq
+        seq = held.delivery.seq
         if self._held.get(seq) is held:
             del self._held[seq]
 

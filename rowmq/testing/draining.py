@@ -19,7 +19,7 @@ from rowmq.runtime.client import Client
 from rowmq.runtime.handle import QueueHandle
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.log import LogEvents
-from rowmq.runtime.registry import Unreadable
+from rowmq.runtime.registry import TASK, Unreadable
 from rowmq.runtime.run import End, Runner
 from rowmq.runtime.scheduler import Scheduler
 
@@ -117,7 +117,7 @@ class Bench:
 
     def _run(self, message: ClaimedMessage) -> End:
         try:
-            job = self._client.registry.job(message.queue, message.metadata)
+            job = self._client.registry.job(message.queue, message.metadata.get(TASK))
         except Unreadable as error:
             return self._runner.invalid(message, error), error
         if job.is_async:

@@ -64,7 +64,7 @@ class Steps:
     def begin(self, connection: Any, count: Count) -> None:
         connection.set_progress_handler(lambda: count.add(1), 1)
 
-    def end(self, connection: Any, count: Count) -> None:  # noqa: ARG002 - others read theirs only now
+    def end(self, connection: Any, count: Count) -> None:
         connection.set_progress_handler(None, 1)
 
 
@@ -83,7 +83,7 @@ class Buffers:
         connection.add_notice_handler(handler)
         _settle(connection, _AUTO_EXPLAIN)
 
-    def end(self, connection: Any, count: Count) -> None:  # noqa: ARG002 - counted as the notices came
+    def end(self, connection: Any, count: Count) -> None:
         _settle(connection, _QUIET)
         connection.remove_notice_handler(self._handlers.pop(id(connection)))
 
@@ -96,7 +96,7 @@ class Reads:
     def __init__(self) -> None:
         self._before: dict[int, tuple[int, int]] = {}
 
-    def begin(self, connection: Any, count: Count) -> None:  # noqa: ARG002 - counted at the end
+    def begin(self, connection: Any, count: Count) -> None:
         first, second = _handler_reads(connection), _handler_reads(connection)
         self._before[id(connection)] = (second, second - first)
 
