@@ -53,8 +53,9 @@ def arguments(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [f"sqlite:///{tmp_path}/example.db"] if request.param == "sqlite" else []
 
 
-def test_every_example_is_run_here() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(PROMISED)
+def test_every_example_that_runs_to_an_end_is_run_here() -> None:
+    scripts = {path.stem for path in EXAMPLES.glob("*.py") if "def main(url: str)" in path.read_text()}
+    assert scripts == set(PROMISED)
 
 
 @pytest.mark.parametrize("name", PROMISED)

@@ -344,7 +344,7 @@ def test_the_backoff_grows_by_its_factor_up_to_its_cap(mq: Client) -> None:
     id = jobs.push("x")
     waits = []
     for _ in range(4):
-        (message,) = jobs.claim(wait=10)
+        (message,) = eventually(jobs.claim)
         message.retry()
         due = record(mq, id).visible_at
         assert due is not None

@@ -249,7 +249,7 @@ def test_what_has_been_consumed_too_often_is_dead_and_not_waiting(mq: Client) ->
     jobs = mq.queue("jobs", max_attempts=3, lease=0.05)
     id = jobs.push("x")
     for _ in range(3):
-        assert jobs.claim(wait=10)
+        eventually(jobs.claim)
     eventually(lambda: not jobs.claim() and jobs.stats().dead == 1)
     stats, record = jobs.stats(), mq.get(id)
     assert (stats.ready, stats.scheduled, stats.leased, stats.oldest_age) == (0, 0, 0, None)
@@ -264,7 +264,7 @@ def test_without_a_limit_a_message_is_consumed_as_often_as_it_takes(mq: Client) 
     @jobs.handler
     def work(message: ClaimedMessage) -> None:
         assert not message.last_attempt
-        if message.attempt < 20:
+        if message.attempt < 8:
             raise ValueError("again")
 
     with working(mq):
