@@ -120,9 +120,8 @@ def main() -> None:
     if options.json:
         print(json.dumps([found._asdict() for found in results], indent=1))
         return
-    print(
-        f"| store | messages | median, ms (target {TARGET}) | p95 | largest | idle, % of a core ({IDLE_TARGET}) |"
-    )
+    targets = f"median, ms (target {TARGET}) | p95 | largest | idle, % of a core ({IDLE_TARGET})"
+    print(f"| store | messages | {targets} |")
     print("|---|---:|---:|---:|---:|---:|")
     for found in results:
         cells = f"{found.median} | {found.p95} | {found.largest} | {found.idle}"

@@ -24,7 +24,7 @@ def test_every_error_of_the_tree_is_public() -> None:
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    bare = [name for name in rowmq.__all__ if name not in {"Where"} and not getattr(rowmq, name).__doc__]
+    bare = [name for name in rowmq.__all__ if name != "Where" and not getattr(rowmq, name).__doc__]
     assert bare == []
 
 

@@ -5,7 +5,6 @@ before SQLite's lock. The clock is this machine's: there is no other process who
 """
 
 import json
-import os
 import sqlite3
 import threading
 import time
@@ -24,9 +23,10 @@ from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
 from rowmq.stores.sql.queries import named
+from rowmq.stores.sqlite.watching import Watching
 
-POLL = 0.005
-"""Seconds between looks at data_version, which cost about 1 % of a core."""
+PAUSE = 0.005
+"""Seconds between tries to set the journal mode."""
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
 _GRADES = {
     2: Durability("A", "synchronous=FULL: every commit is on the disk"),
@@ -46,9 +46,7 @@ class SQLiteDialect(Dialect):
     def __init__(self) -> None:
         self._writer = threading.RLock()
         self._memory = False
-        self._watching = threading.Lock()
-        self._watcher: tuple[int, Any] | None = None
-        self._version: int | None = None
+        self._watching: Watching | None = None
 
     def engine(self, url: URL) -> Engine:
         """A file, or one shared connection to a database in memory."""
@@ -172,46 +170,34 @@ class SQLiteDialect(Dialect):
         """BEGIN IMMEDIATE has the lock already."""
 
     def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
-        """Wait for this process's pushes directly, and watch the file's version for others'."""
-        seen = database.waiters.seen(queues)
-        while (left := until - time.monotonic()) > 0:
-            if not self._memory and self._changed(database):
-                return True
-            if database.waiters.wait(queues, seen, left if self._memory else min(POLL, left)):
-                return True
-        return False
+        """Wait for anybody's commit; in memory, for this process's pushes."""
+        if self._memory:
+            left = max(0.0, until - time.monotonic())
+            return database.waiters.wait(queues, database.waiters.seen(queues), left)
+        return self._watch(database).wait(until)
 
     def close(self) -> None:
         """Close the connection that watches the file."""
-        with self._watching:
-            self._stop_watching()
+        if self._watching is not None:
+            self._watching.close()
 
     def hold_still(self, engine: Engine) -> None:
         """Have no connection at a fork: a child's copy of SQLite believes that it holds its locks."""
-        self._watching.acquire()
+        if self._watching is not None:
+            self._watching.hold_still()
         if not self._memory:
-            self._stop_watching()
             engine.dispose()
 
     def let_go(self) -> None:
         """Go on watching."""
-        self._watching.release()
+        if self._watching is not None:
+            self._watching.let_go()
 
-    def _stop_watching(self) -> None:
-        if self._watcher is not None:
-            self._watcher[1].close()
-        self._watcher = None
-
-    def _changed(self, database: Database) -> bool:
-        """Whether anybody has committed since the last look, by a connection kept for looking."""
-        with self._watching:
-            if self._watcher is None or self._watcher[0] != os.getpid():
-                proxy = database.engine.raw_connection()
-                self._watcher = (os.getpid(), proxy.driver_connection)
-                proxy.detach()
-            version = self._watcher[1].execute("PRAGMA data_version").fetchone()[0]
-            changed, self._version = self._version not in (None, version), version
-            return changed
+    def _watch(self, database: Database) -> Watching:
+        with self._writer:  # two threads must not make two
+            if self._watching is None:
+                self._watching = Watching(lambda: _detached(database), str(database.engine.url.database))
+            return self._watching
 
 
 def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
@@ -224,7 +210,15 @@ def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
         except sqlite3.OperationalError:
             if time.monotonic() > until:
                 raise
-            time.sleep(POLL)
+            time.sleep(PAUSE)
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -32000")
+
+
+def _detached(database: Database) -> Any:
+    """A connection that no pool knows of."""
+    proxy = database.engine.raw_connection()
+    connection = proxy.driver_connection
+    proxy.detach()
+    return connection
