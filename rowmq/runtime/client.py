@@ -1,6 +1,5 @@
 """What a user holds: one store, and everything that can be done with it."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -16,6 +15,7 @@ from rowmq.core.store import Store
 from rowmq.runtime.aio import Aio
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.claimed import ClaimedMessage
+from rowmq.runtime.config import load
 from rowmq.runtime.handle import QueueHandle, TopicHandle, as_state
 from rowmq.runtime.log import redacted
 from rowmq.runtime.middleware import Middleware
@@ -40,21 +40,20 @@ from rowmq.stores import open_store
 P = ParamSpec("P")
 R = TypeVar("R")
 Handler = TypeVar("Handler", bound=Callable[[ClaimedMessage], Any])
-DEFAULT_URL = "sqlite:///rowmq.db"
 PAGE = 500
 
 
 def connect(url: str | None = None, *, migrate: bool = True) -> "Client":
     """Open the store a URL names, making its tables if need be, and return a client of it.
 
-    Without a URL it is the environment's ROWMQ_URL, or a file rowmq.db here.
+    Without a URL it is the configuration's: ROWMQ_URL, rowmq.toml, or a file rowmq.db here.
 
     >>> import rowmq
     >>> with rowmq.connect("memory://") as mq:
     ...     print(mq.queue("emails").stats().ready)
     0
     """
-    chosen = url or os.environ.get("ROWMQ_URL") or DEFAULT_URL
+    chosen = load({"url": url}).url
     return Client(open_store(chosen, migrate=migrate), url=chosen)
 
 

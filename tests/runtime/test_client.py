@@ -273,3 +273,16 @@ def test_operators_amend_messages_by_id(mq: rowmq.Client) -> None:
 def test_a_client_shows_its_url_without_the_password() -> None:
     client = rowmq.Client(rowmq.connect("memory://").store, url="postgresql://ada:secret@db/app")
     assert repr(client) == "<rowmq postgresql://ada:***@db/app>"
+
+
+def test_without_a_url_the_configuration_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ROWMQ_URL", raising=False)
+    (tmp_path / "rowmq.toml").write_text('url = "sqlite:///from_file.db"\n')
+    with rowmq.connect() as mq:
+        assert "from_file.db" in mq.url
+    monkeypatch.setenv("ROWMQ_URL", "memory://")
+    with rowmq.connect() as mq:
+        assert mq.url == "memory://"
+    with rowmq.connect(f"sqlite:///{tmp_path}/argument.db") as mq:
+        assert mq.url.endswith("argument.db")

@@ -61,6 +61,8 @@ def _judge(cursor: Cursor, outcomes: dict[Receipt, Outcome], now: int | None) ->
         by_queue[kept.id].append((row, settled_as(outcomes[receipt], row.owed, kept.queue, kept.now)))
     for queue, judged in by_queue.items():
         _apply(cursor, judged, queues[queue])
+        if any(row.group_id is not None or not isinstance(outcome, Ack) for row, outcome in judged):
+            cursor.pushed.add(queue)  # to be claimed again, or to make way for the next of its group
     gone = [receipt for receipt in outcomes if receipt not in held]
     return dict.fromkeys(held, Settled.SETTLED) | _finished_before(cursor, gone, outcomes)
 
