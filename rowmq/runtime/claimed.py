@@ -119,6 +119,10 @@ class ClaimedMessage:
         """It is dead, or goes to the dead-letter queue; the reason is kept as its error."""
         self._settle(Bury(reason=Reason.KILLED, error=reason), tx)
 
+    def refuse(self, error: str, *, tx: object = None) -> None:
+        """It cannot be understood: it is dead, or goes to the dead-letter queue, as ``invalid``."""
+        self._settle(Bury(reason=Reason.INVALID, error=error), tx)
+
     def release(self, *, after: Seconds = 0, tx: object = None) -> None:
         """It was not tried: it comes back, at once or after so many seconds; the attempt does not count."""
         self._settle(Release(delay=as_span(after, "after")), tx)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rowmq.core.delivery import Membership, Want
-from rowmq.core.errors import InvalidSetting, LeaseLost, StoreError
+from rowmq.core.errors import InvalidMessage, InvalidSetting, LeaseLost, StoreError
 from rowmq.core.store import Store
 from rowmq.runtime.answers import Kill, Retry
 from rowmq.runtime.claimed import ClaimedMessage
@@ -148,7 +148,12 @@ def _process(message: ClaimedMessage, process: Callable[[Any], Any]) -> None:
 
 def _settle(message: ClaimedMessage, process: Callable[[Any], Any]) -> None:
     try:
-        process(message.payload)
+        payload = message.payload
+    except InvalidMessage as error:
+        message.refuse(str(error))
+        return
+    try:
+        process(payload)
     except Kill as error:
         message.kill(str(error) or "the function gave up")
     except Retry as error:

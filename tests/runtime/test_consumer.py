@@ -10,6 +10,7 @@ import pytest
 
 import rowmq
 from rowmq import InvalidSetting
+from rowmq.engine import Batch, Message
 from tests.runtime.working import eventually
 
 
@@ -59,6 +60,18 @@ def test_run_acks_what_returns_and_retries_what_raises(mq: rowmq.Client) -> None
     assert sorted(tries) == ["bad", "bad", "bad", "good"]
     assert q.stats().done == 2
     assert [each.error for each in mq.failures(bad)] == ["ValueError: no"] * 2
+
+
+def test_run_buries_what_it_cannot_read(mq: rowmq.Client) -> None:
+    q = mq.queue("q")
+    id = rowmq.new_id()
+    mq.store.push([Batch("q", [Message(id=id, body=b"{")])])
+    seen: list[Any] = []
+    with q.consumer() as consumer:
+        consumer.run(seen.append, stop_when_empty=True)
+    record = mq.get(id)
+    assert record is not None
+    assert (record.reason, seen) == ("invalid", [])
 
 
 def test_a_consumer_can_be_looped_over(mq: rowmq.Client) -> None:
