@@ -35,7 +35,9 @@ check: $(STAMP) ## format, lint, types and import contracts
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
-bench: $(STAMP) servers ## measure claims in crowded stores, and stores against bare drivers
+bench: $(STAMP) servers ## measure claims in crowded stores, stores against drivers, workers against stores
 	$(BIN)/python -m benchmarks.claim_cost
 	$(BIN)/python -m benchmarks.claim_cost --held
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.worker
+	$(BIN)/python -m benchmarks.latency

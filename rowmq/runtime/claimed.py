@@ -55,17 +55,18 @@ class ClaimedMessage:
     source: str | None
     body: bytes
     binary: bool
+    # What is as it is for nearly all is said once for all: thousands of these are made in a second.
+    lost: bool = False
+    """Whether the message is known to have gone on without this holder."""
+    settled: bool = False
+    """Whether its holder has settled it himself, maybe in a transaction that is still open."""
+    _until: datetime | None = None
+    _payload: Any = _UNREAD
 
     def __init__(self, delivery: Delivery, store: Store, lease: timedelta | None = None) -> None:
         self.delivery = delivery
-        self.lost = False
-        """Whether the message is known to have gone on without this holder."""
-        self.settled = False
-        """Whether its holder has settled it himself, maybe in a transaction that is still open."""
-        self._until: datetime | None = None
         self._store = store
         self._lease = lease
-        self._payload: Any = _UNREAD
 
     @property
     def lease_until(self) -> datetime:

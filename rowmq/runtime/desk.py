@@ -21,17 +21,18 @@ WEIGHT = 0.1
 class Held(ClaimedMessage):
     """A claimed message on its way through a worker. Moments are of the monotonic clock."""
 
+    started: float = 0.0
+    """When its handler began, 0 before that."""
+    finished: bool = False
+    """Whether its outcome is decided: from then on nothing else may decide it."""
+    cancel: Callable[[], object] | None = None
+    """What stops its handler, where that is possible."""
+
     def __init__(
         self, delivery: Delivery, store: Store, lane: "Lane", lease: timedelta, expires: float
     ) -> None:
         super().__init__(delivery, store, lease)
         self.lane, self.lease, self.expires = lane, lease, expires
-        self.started = 0.0
-        """When its handler began, 0 before that."""
-        self.finished = False
-        """Whether its outcome is decided: from then on nothing else may decide it."""
-        self.cancel: Callable[[], object] | None = None
-        """What stops its handler, where that is possible."""
 
 
 class Lane:

@@ -10,7 +10,7 @@ from rowmq.core.errors import QueueNotFound, StoreError
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
 from rowmq.runtime.desk import Desk
-from rowmq.runtime.log import event, logger
+from rowmq.runtime.log import event
 from rowmq.runtime.terms import Terms
 
 FULL_PAUSE = 0.02
@@ -95,7 +95,13 @@ class Fetcher:
             except Exception as error:  # noqa: BLE001 - a worker that stopped claiming would look alive
                 if self._stop.is_set():
                     return  # it slept on while its worker was stopped and the store closed
-                event(logger, "error", "worker.claim_failed", worker=self._terms.name, exc_info=error)
+                event(
+                    self._terms.logger,
+                    "error",
+                    "worker.claim_failed",
+                    worker=self._terms.name,
+                    exc_info=error,
+                )
                 self._stop.wait(LONGEST_PAUSE)
 
     def _look(self) -> None:
@@ -163,5 +169,5 @@ class Fetcher:
         if self._stop.is_set():
             return
         self._pause = min(2 * self._pause or 0.1, LONGEST_PAUSE)
-        event(logger, "warning", "worker.store_away", worker=self._terms.name, error=str(error))
+        event(self._terms.logger, "warning", "worker.store_away", worker=self._terms.name, error=str(error))
         self._stop.wait(self._pause)

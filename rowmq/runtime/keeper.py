@@ -1,5 +1,6 @@
 """Keeping what a worker holds: leases, its registration, and an eye on handlers that take too long."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +10,7 @@ from typing import Protocol
 from rowmq.core.errors import RowMQError, StoreError
 from rowmq.core.store import Store
 from rowmq.runtime.desk import Held
-from rowmq.runtime.log import event, logger
+from rowmq.runtime.log import event
 
 BEAT = 10.0
 MISSED = 3
@@ -37,7 +38,10 @@ class Holder(Protocol):
 class Keeper:
     """One thread that extends leases at half their length, from the claim on, and beats for the worker."""
 
-    def __init__(self, store: Store, holder: Holder, name: str, queues: Iterable[str]) -> None:
+    def __init__(
+        self, store: Store, holder: Holder, name: str, queues: Iterable[str], logger: logging.Logger
+    ) -> None:
+        self._logger = logger
         self._store, self._holder = store, holder
         self._name, self._queues = name, list(queues)
         self._awake = threading.Event()
@@ -120,4 +124,4 @@ class Keeper:
         try:
             call()
         except RowMQError as error:
-            event(logger, "warning", "worker.keeping_failed", worker=self._name, error=str(error))
+            event(self._logger, "warning", "worker.keeping_failed", worker=self._name, error=str(error))

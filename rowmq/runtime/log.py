@@ -147,31 +147,34 @@ def escaped(text: str) -> str:
 class LogEvents(Middleware):
     """Logs what fails, gets lost, and when workers start and stop; what goes well only at DEBUG."""
 
+    def __init__(self, to: logging.Logger = logger) -> None:
+        self._to = to
+
     def after(self, message: "ClaimedMessage", outcome: Outcome, error: BaseException | None) -> None:
         """Log how a handler's run ended."""
-        if isinstance(outcome, Ack | Release) and not logger.isEnabledFor(logging.DEBUG):
+        if isinstance(outcome, Ack | Release) and not self._to.isEnabledFor(logging.DEBUG):
             return  # the usual case, thousands of times a second
         about = _about(message)
         if isinstance(outcome, Ack):
-            event(logger, logging.DEBUG, "message.done", **about)
+            event(self._to, logging.DEBUG, "message.done", **about)
         elif isinstance(outcome, Release):
-            event(logger, logging.DEBUG, "message.released", **about)
+            event(self._to, logging.DEBUG, "message.released", **about)
         else:
             about |= {"outcome": type(outcome).__name__.lower(), **_why(outcome.error, error)}
-            event(logger, logging.WARNING, "message.failed", **about)
+            event(self._to, logging.WARNING, "message.failed", **about)
 
     def on_lost(self, message: "ClaimedMessage") -> None:
         """Log that a message went on without its holder."""
-        event(logger, logging.WARNING, "message.lost", **_about(message))
+        event(self._to, logging.WARNING, "message.lost", **_about(message))
 
     @contextmanager
     def around_worker(self, worker: "Worker") -> Iterator[None]:
         """Log a worker's start and stop."""
-        event(logger, logging.INFO, "worker.started", worker=worker.name, queues=worker.queues)
+        event(self._to, logging.INFO, "worker.started", worker=worker.name, queues=worker.queues)
         try:
             yield
         finally:
-            event(logger, logging.INFO, "worker.stopped", worker=worker.name)
+            event(self._to, logging.INFO, "worker.stopped", worker=worker.name)
 
 
 def _about(message: "ClaimedMessage") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Settling together what is finished at about the same time."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from rowmq.core.errors import StoreError
 from rowmq.core.outcome import Outcome, Settled
 from rowmq.core.store import Store
 from rowmq.runtime.desk import Held
-from rowmq.runtime.log import event, logger
+from rowmq.runtime.log import event
 
 LARGEST = 1000
 LINGER = 0.002
@@ -25,8 +26,13 @@ class Settler:
     """
 
     def __init__(
-        self, store: Store, on_settled: Callable[[Sequence[Answer]], object], busy: Callable[[], bool]
+        self,
+        store: Store,
+        on_settled: Callable[[Sequence[Answer]], object],
+        busy: Callable[[], bool],
+        logger: logging.Logger,
     ) -> None:
+        self._logger = logger
         self._store, self._on_settled, self._busy = store, on_settled, busy
         self._changed = threading.Condition()
         self._waiting: list[tuple[Held, Outcome]] = []
@@ -85,7 +91,9 @@ class Settler:
             try:
                 return self._store.settle(settlements)
             except StoreError as error:
-                event(logger, "warning", "worker.settle_failed", count=len(settlements), error=str(error))
+                event(
+                    self._logger, "warning", "worker.settle_failed", count=len(settlements), error=str(error)
+                )
                 if self._give_up:
                     return [Settled.LOST] * len(settlements)
             except Exception as error:  # noqa: BLE001 - one that cannot be settled must not hold up the others
@@ -96,5 +104,5 @@ class Settler:
     def _one_by_one(self, settlements: Sequence[Settlement], error: Exception) -> Sequence[Settled]:
         if len(settlements) > 1:
             return [self._answers([each])[0] for each in settlements]
-        event(logger, "error", "worker.settle_refused", exc_info=error)
+        event(self._logger, "error", "worker.settle_refused", exc_info=error)
         return [Settled.LOST]

@@ -1,5 +1,6 @@
 """On what terms a worker works: its options as users say them, and checked."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypedDict
@@ -11,6 +12,7 @@ from rowmq.core.where import Where
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.consumer import new_name
+from rowmq.runtime.log import logger
 from rowmq.runtime.middleware import Middleware
 from rowmq.runtime.options import Filter, as_span, as_span_or_none, as_where
 
@@ -31,6 +33,8 @@ class WorkerOptions(TypedDict, total=False):
     stop_when_empty: bool
     on_invalid: OnInvalid | None
     middleware: Sequence[Middleware]
+    metrics: Middleware | None
+    logger: logging.Logger | None
     name: str | None
     sweep: bool
     schedules: bool
@@ -51,6 +55,8 @@ class Terms(NamedTuple):
     stop_when_empty: bool = False
     on_invalid: OnInvalid | None = None
     middleware: Sequence[Middleware] = ()
+    metrics: Middleware | None = None
+    logger: logging.Logger = logger
     name: str = ""
     sweep: bool = True
     schedules: bool = True
@@ -70,11 +76,16 @@ def terms_of(options: Mapping[str, Any]) -> Terms:
     said |= {name: as_span_or_none(said[name], name) for name in ("lease", "max_age")}
     said |= {name: _seconds(said[name], name) for name in ("poll", "timeout", "sweep_every")}
     said |= {"where": as_where(said["where"]), "name": said["name"] or new_name()}
+    said |= {"logger": said["logger"] or logger, "middleware": _all_middleware(said)}
     check_name(said["name"], "worker name")
     Want(
         limit=said["batch"], lease=said["lease"], max_age=said["max_age"]
     )  # a claim's own rules, asked early
     return Terms(**said)
+
+
+def _all_middleware(said: Mapping[str, Any]) -> Sequence[Middleware]:
+    return said["middleware"] if said["metrics"] is None else [*said["middleware"], said["metrics"]]
 
 
 def _seconds(value: Seconds | None, name: str) -> float | None:

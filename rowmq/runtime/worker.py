@@ -19,7 +19,7 @@ from rowmq.runtime.fetcher import Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.keeper import Keeper
-from rowmq.runtime.log import LogEvents, logger
+from rowmq.runtime.log import LogEvents
 from rowmq.runtime.options import as_span
 from rowmq.runtime.registry import TASK, Job, Unreadable
 from rowmq.runtime.run import End, Runner
@@ -60,8 +60,8 @@ class Worker:
         self.name = terms.name
         self._registry, self._store = client.registry, client.store
         self.queues = _served(client, queues)
-        self._log = LogEvents()
-        self._verbose = logger.isEnabledFor(logging.DEBUG)
+        self._log = LogEvents(terms.logger)
+        self._verbose = terms.logger.isEnabledFor(logging.DEBUG)
         self._hooks = Hooks([*client.middleware, *terms.middleware])
         self._after = self._hooks.of("after")
         self._sources = {queue: Source(self._store, queue) for queue in self.queues}
@@ -153,7 +153,7 @@ class Worker:
         self._runner = Runner(
             self._hooks, lambda queue: self._sources[queue].settings.backoff, terms.on_invalid
         )
-        self._settler = Settler(store, self._on_settled, busy=lambda: len(self._held) > 1)
+        self._settler = Settler(store, self._on_settled, lambda: len(self._held) > 1, terms.logger)
         self._loop = Loop(self._run_async, wanted=any(job.is_async for job in jobs))
         self._desk = self._loop.desk = Desk(terms.concurrency, terms.buffer, self._loop.wake)
         plain = terms.concurrency if any(not job.is_async for job in jobs) else 0
@@ -161,11 +161,12 @@ class Worker:
         self._fetcher = Fetcher(
             store, self._desk, list(self._sources.values()), terms, self._deliver, lambda: not self._held
         )
-        self._keeper = Keeper(store, self, self.name, self.queues)
+        self._keeper = Keeper(store, self, self.name, self.queues, terms.logger)
         self._upkeep = Upkeep(
-            Scheduler(store) if terms.schedules else None,
+            Scheduler(store, logger=terms.logger) if terms.schedules else None,
             Sweeper(store, self.name, every=terms.sweep_every) if terms.sweep else None,
             self._over,
+            logger=terms.logger,
         )
         for queue in self.queues:
             for task, job in self._registry.jobs(queue).items():

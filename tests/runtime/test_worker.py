@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import operator
 import threading
 import time
@@ -647,3 +648,26 @@ def test_a_worker_with_nothing_to_do_is_refused(memory: rowmq.Client) -> None:
         memory.worker("q")
     with pytest.raises(InvalidSetting, match="one process's own"):
         memory.work(processes=2)
+
+
+def test_a_worker_says_what_happens_on_the_logger_and_metrics_it_is_given(
+    memory: rowmq.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Count(Middleware):
+        claimed = 0
+
+        def on_claim(self, queue: str, messages: Sequence[ClaimedMessage]) -> None:
+            self.claimed += len(messages)
+
+    q, count = memory.queue("q", max_attempts=1), Count()
+
+    @q.handler
+    def fail(_: ClaimedMessage) -> None:
+        raise ValueError("no")
+
+    q.push("x")
+    with caplog.at_level("INFO", logger="mine"):
+        drain(memory, logger=logging.getLogger("mine"), metrics=count)
+    said = {(record.name, record.getMessage().split()[0]) for record in caplog.records}
+    assert {("mine", "worker.started"), ("mine", "message.failed"), ("mine", "worker.stopped")} <= said
+    assert count.claimed == 1
