@@ -1,5 +1,6 @@
 """Calling the hooks of middleware."""
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,5 +26,12 @@ class Hooks:
         for each in self.of(hook):
             try:
                 getattr(each, hook)(*args)
-            except Exception as error:  # noqa: BLE001 - whoever watches must not change what happens
+            except BaseException as error:  # whoever watches must not change what happens
+                if _is_interrupt(error):
+                    raise
                 event(logger, "error", "middleware.failed", hook=hook, exc_info=error)
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether it is the user's own wish to end; in a worker's threads it can only be a hook's mistake."""
+    return not isinstance(error, Exception) and threading.current_thread() is threading.main_thread()

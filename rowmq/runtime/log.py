@@ -184,7 +184,15 @@ def _about(message: "ClaimedMessage") -> dict[str, Any]:
 def _why(kept: str | None, error: BaseException | None) -> dict[str, str]:
     if error is None:
         return {"reason": first_line(kept or "")}
-    return {"error": type(error).__name__, "reason": first_line(str(error))}
+    return {"error": type(error).__name__, "reason": first_line(_said(error))}
+
+
+def _said(error: BaseException) -> str:
+    """What an error says; the text of somebody else's may itself fail."""
+    try:
+        return str(error)
+    except Exception as second:  # noqa: BLE001 - whoever logs must not change what happens
+        return f"its text cannot be had: {type(second).__name__}"
 
 
 def _plain(value: object) -> Any:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from rowmq.core.backoff import Backoff
-from rowmq.core.errors import InvalidMessage, InvalidSetting
+from rowmq.core.errors import InvalidMessage
 from rowmq.core.outcome import ACK, Ack, Bury, Failure, Outcome, Reason, Release
 from rowmq.runtime.answers import Kill, Retry, Snooze
 from rowmq.runtime.claimed import ClaimedMessage, as_result, decided
@@ -35,26 +35,30 @@ class Runner:
 
     def run(self, job: Job, message: ClaimedMessage) -> End:
         """Run a plain function."""
+        outcome: Outcome = ACK  # also if a middleware takes an error upon itself
         try:
             _readable(message)
             if not self._before and not self._around:
                 return said(job, job.call(message)), None
             with self._entered(message):
-                return said(job, job.call(message)), None
+                outcome = said(job, job.call(message))
         except BaseException as error:  # noqa: BLE001 - a handler must not end a worker, whatever it raises
             return self._failed(message, error), error
+        return outcome, None
 
     async def run_async(self, job: Job, message: ClaimedMessage) -> End:
         """Run an async function, for at most as long as it may take."""
+        outcome: Outcome = ACK
         try:
             _readable(message)
             with self._entered(message):
                 async with asyncio.timeout(job.timeout):
-                    return said(job, await job.call(message)), None
+                    outcome = said(job, await job.call(message))
         except asyncio.CancelledError:
             raise
         except BaseException as error:  # noqa: BLE001 - the same
             return self._failed(message, error), error
+        return outcome, None
 
     def timed_out(self, job: Job, message: ClaimedMessage) -> End:
         """What becomes of a message whose handler does not come back."""
@@ -77,7 +81,7 @@ class Runner:
     def _failed(self, message: ClaimedMessage, error: BaseException) -> Outcome:
         try:
             return self._judged(message, error)
-        except InvalidSetting as impossible:  # a retry after a time that cannot be: an error like any other
+        except Exception as impossible:  # noqa: BLE001 - a delay that cannot be, an error without a text
             return self._judged(message, impossible)
 
     def _judged(self, message: ClaimedMessage, error: BaseException) -> Outcome:
