@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from rowmq.core.delivery import Delivery
 from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
-from rowmq.core.outcome import ACK, Outcome, Release, Settled
+from rowmq.core.outcome import ACK, Bury, Outcome, Reason, Release, Settled
+from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.desk import Desk, Held, Lane
 from rowmq.runtime.fetcher import Fetcher, Source
@@ -143,6 +144,8 @@ class Worker:
         if late.lane.job.is_async:
             return  # its own timeout stops it
         outcome, error = self._runner.timed_out(late.lane.job, late)
+        if self._sources[late.queue].settings.delivery == Guarantee.AT_MOST_ONCE:
+            outcome = Bury(reason=Reason.LOST, error=str(error))  # it still runs, and must not run twice
         if self._decide(late, outcome, error):
             late.lost = True
 

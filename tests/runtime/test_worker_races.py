@@ -10,7 +10,7 @@ import pytest
 
 import rowmq
 from rowmq import ClaimedMessage, Kill, Middleware
-from tests.runtime.working import drain
+from tests.runtime.working import drain, eventually, working
 
 if TYPE_CHECKING:
     from rowmq.core.outcome import Outcome
@@ -72,3 +72,25 @@ def test_a_hook_that_wants_to_exit_ends_no_thread_of_the_worker(memory: rowmq.Cl
     q.push_many([1, 2, 3])
     drain(memory, concurrency=1, middleware=[Exits()])
     assert q.stats().done == 3
+
+
+def test_a_handler_that_takes_too_long_is_not_joined_by_a_second_one_where_once_is_the_most(
+    memory: rowmq.Client,
+) -> None:
+    q = memory.queue("q", delivery="at_most_once", backoff={"first": 0})
+    runs: list[int] = []
+    go_on = threading.Event()
+
+    @q.handler(timeout=0.05)
+    def slow(message: ClaimedMessage) -> None:
+        runs.append(message.attempt)
+        go_on.wait(10)
+
+    id = q.push("x")
+    with working(memory):
+        eventually(lambda: q.stats().dead == 1, "burial")
+        go_on.set()
+    record = memory.get(id)
+    assert record is not None
+    assert (record.reason, runs) == ("lost", [1])
+    assert "did not finish within 0.05 seconds" in memory.failures(id)[0].error
