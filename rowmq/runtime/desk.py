@@ -27,12 +27,27 @@ class Held(ClaimedMessage):
     """Whether its outcome is decided: from then on nothing else may decide it."""
     cancel: Callable[[], object] | None = None
     """What stops its handler, where that is possible."""
+    in_doubt: bool = False
+    """Whether its lease is over for all we know: nobody has said so, and it may yet be extended."""
+    told: bool = False
+    """Whether its handler has heard of that, and so may have given up before its end."""
+    _lost: bool = False
 
     def __init__(
         self, delivery: Delivery, store: Store, lane: "Lane", lease: timedelta, expires: float
     ) -> None:
         super().__init__(delivery, store, lease)
         self.lane, self.lease, self.expires = lane, lease, expires
+
+    @property
+    def lost(self) -> bool:
+        """Whether the message has gone on without this worker, for all that is known."""
+        self.told = self.told or self.in_doubt
+        return self._lost or self.in_doubt
+
+    @lost.setter
+    def lost(self, lost: bool) -> None:
+        self._lost = lost
 
 
 class Lane:

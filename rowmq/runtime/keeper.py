@@ -83,7 +83,7 @@ class Keeper:
     def _extend(self) -> None:
         now = time.monotonic()
         due = [each for each in self._holder.held() if each.expires - now <= each.lease.total_seconds() / 2]
-        ours = [each for each in due if not each.settled and not each.lost]
+        ours = [each for each in due if not each.settled]
         for lease in {each.lease for each in ours}:
             self._extend_all([each for each in ours if each.lease == lease], lease)
 
@@ -92,11 +92,11 @@ class Keeper:
         try:
             ends = self._store.extend([each.receipt for each in due], lease)
         except StoreError:
-            self._holder.doubt([each for each in due if each.expires <= time.monotonic()])
+            self._holder.doubt([each for each in due if each.started and each.expires <= time.monotonic()])
             raise
         for each, end in zip(due, ends, strict=True):
             if end is not None:
-                each.expires = asked + lease.total_seconds()
+                each.expires, each.in_doubt = asked + lease.total_seconds(), False
                 each.extended(end)
         self._lose([each for each, end in zip(due, ends, strict=True) if end is None])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rowmq.core.delivery import Delivery
 from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
-from rowmq.core.outcome import ACK, Bury, Outcome, Reason, Release, Settled
+from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Settled
 from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.desk import Desk, Held, Lane
@@ -126,18 +126,19 @@ class Worker:
 
     def lose(self, lost: Sequence[Held]) -> None:
         """Stop working on messages that went on without us."""
-        self.doubt(lost)
         for each in lost:
+            each.lost = True
             self._forget(each)
             self._tell_lost(each)
+        self.doubt(lost)
         self._desk.discard(lost)
 
     def doubt(self, doubtful: Sequence[Held]) -> None:
         """Tell handlers that their leases are over as far as we know; what they do may still count."""
         for each in doubtful:
-            each.lost = True
-            if each.cancel is not None:
+            if not each.in_doubt and each.cancel is not None:
                 each.cancel()
+            each.in_doubt = True
 
     def time_out(self, late: Held) -> None:
         """Fail a message whose handler has used up its time. A plain function is only told: ``lost``."""
@@ -205,8 +206,15 @@ class Worker:
             lane = self._lane_of(delivery)
         except Unreadable as error:
             return self._refuse(Held(delivery, self._store, self._nobody, lease, until), error)
+        if delivery.seq in self._held:
+            self._lose_former(self._held[delivery.seq])
         self._held[delivery.seq] = held = Held(delivery, self._store, lane, lease, until)
         return held
+
+    def _lose_former(self, former: Held) -> None:
+        """Let go of a message whose lease ended unnoticed, and which came back to this very worker."""
+        if not former.finished and not former.settled:
+            self.lose([former])
 
     def _refuse(self, held: Held, error: Unreadable) -> Held:
         """Bury a message that no function here can be given."""
@@ -235,7 +243,8 @@ class Worker:
     def _end(self, held: Held, end: End) -> None:
         outcome, error = end
         lost = self._held.get(held.delivery.seq) is not held
-        if lost or (held.settled and error is None):  # nothing to settle, or the handler has
+        gave_up = held.told and isinstance(outcome, Ack)  # it may not have done what it was to do
+        if lost or gave_up or (held.settled and error is None):  # nothing to settle, or the handler has
             held.finished = True
             self._forget(held)
         else:

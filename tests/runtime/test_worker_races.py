@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rowmq
-from rowmq import ClaimedMessage, Kill, Middleware
+from rowmq import ClaimedMessage, Kill, Middleware, StoreUnavailable
 from tests.runtime.working import drain, eventually, working
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta
+
+    from rowmq.core.delivery import Claim, Receipt
     from rowmq.core.outcome import Outcome
 
 
@@ -94,3 +99,89 @@ def test_a_handler_that_takes_too_long_is_not_joined_by_a_second_one_where_once_
     assert record is not None
     assert (record.reason, runs) == ("lost", [1])
     assert "did not finish within 0.05 seconds" in memory.failures(id)[0].error
+
+
+class Outage:
+    """Has a store refuse to extend leases while it lasts."""
+
+    def __init__(self, mq: rowmq.Client, patch: pytest.MonkeyPatch) -> None:
+        self.over = threading.Event()
+        self._extend = mq.store.extend
+        patch.setattr(mq.store, "extend", self.extend)
+
+    def extend(self, receipts: Sequence[Receipt | Claim], lease: timedelta) -> list[datetime | None]:
+        """Extend, or refuse."""
+        if not self.over.is_set():
+            raise StoreUnavailable("away")
+        return self._extend(receipts, lease)
+
+
+def test_a_handler_that_gives_up_on_a_doubtful_lease_does_not_have_its_message_done(
+    memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = memory.queue("q", lease=0.2)
+    outage = Outage(memory, monkeypatch)
+    attempts: list[int] = []
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        attempts.append(message.attempt)
+        if message.attempt == 1:
+            q.pause()  # so that nobody takes it before the doubt
+            eventually(lambda: message.lost, "doubt")
+
+    q.push("x")
+    with working(memory) as worker:
+        eventually(lambda: attempts and not worker.held(), "a first run")
+        outage.over.set()
+        q.resume()
+        eventually(lambda: q.stats().done == 1, "being done")
+    assert attempts == [1, 2]
+
+
+def test_a_lease_that_was_in_doubt_is_kept_again_when_the_store_is_back(
+    memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = memory.queue("q", lease=0.2)
+    outage = Outage(memory, monkeypatch)
+    doubted: list[bool] = []
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        q.pause()
+        eventually(lambda: message.lost, "doubt")
+        outage.over.set()
+        eventually(lambda: not message.lost, "being sure again")
+        q.resume()
+        time.sleep(0.5)
+        doubted.append(message.lost)
+
+    q.push("x")
+    with working(memory):
+        eventually(lambda: doubted == [False], "the end of one run")
+
+
+def test_a_message_that_comes_back_to_its_own_worker_is_lost_for_the_handler_that_had_it(
+    memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = memory.queue("q", lease=0.2)
+    told, awake = threading.Event(), threading.Event()
+
+    def hang(receipts: Sequence[Receipt], _: timedelta) -> list[None]:
+        awake.wait(60)
+        return [None for _ in receipts]
+
+    monkeypatch.setattr(memory.store, "extend", hang)
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        if message.attempt == 1:
+            eventually(lambda: message.lost, "loss")
+            told.set()
+
+    q.push("x")
+    with working(memory):
+        eventually(told.is_set, "being told")
+        eventually(lambda: q.stats().done == 1, "the second run's end")
+        monkeypatch.undo()
+        awake.set()
