@@ -75,7 +75,7 @@ class Keeper:
         while not self._closed:
             self._awake.wait(self.tick)
             self._awake.clear()
-            self._time_out()
+            self._guarded(self._time_out)
             self._guarded(self._extend)
             if time.monotonic() >= self._next_beat:
                 self._beat()
@@ -120,7 +120,7 @@ class Keeper:
             self._guarded(lambda queue=queue: self._store.consumers.beat(queue, self._name, ttl))  # type: ignore[misc]
 
     def _guarded(self, call: Callable[[], object]) -> None:
-        """Whatever the store says, go on: what must be done is tried again at the next look."""
+        """Whatever happens, go on: what must be done is tried again at the next look."""
         try:
             call()
         except RowMQError as error:

@@ -185,3 +185,44 @@ def test_a_message_that_comes_back_to_its_own_worker_is_lost_for_the_handler_tha
         eventually(lambda: q.stats().done == 1, "the second run's end")
         monkeypatch.undo()
         awake.set()
+
+
+def test_the_keeper_outlives_an_error_that_nobody_foresaw(
+    memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    q = memory.queue("q", lease=0.4)
+    extend, asked = memory.store.extend, threading.Event()
+    runs: list[int] = []
+
+    def fail_once(receipts: Sequence[Receipt], lease: timedelta) -> list[datetime | None]:
+        if not asked.is_set():
+            asked.set()
+            raise RuntimeError("what a driver may say")
+        return extend(receipts, lease)
+
+    monkeypatch.setattr(memory.store, "extend", fail_once)
+
+    @q.handler
+    def handle(_: ClaimedMessage) -> None:
+        runs.append(1)
+        time.sleep(1)
+
+    q.push("x")
+    with working(memory):
+        eventually(lambda: q.stats().done == 1, "the end")
+    assert (asked.is_set(), runs) == (True, [1])
+
+
+def test_a_handler_that_has_acked_in_its_own_transaction_is_not_timed_out(memory: rowmq.Client) -> None:
+    q = memory.queue("q")
+    lost: list[bool] = []
+
+    @q.handler(timeout=0.05)
+    def handle(message: ClaimedMessage) -> None:
+        message.ack()
+        time.sleep(0.3)
+        lost.append(message.lost)
+
+    q.push("x")
+    drain(memory)
+    assert (lost, q.stats().done) == ([False], 1)
