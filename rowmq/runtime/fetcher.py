@@ -49,7 +49,7 @@ class Source:
 class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
-    ``deliver`` gets what was claimed, and when the claim began; ``idle`` says whether nothing is held.
+    ``deliver`` gets what was claimed, for how long, and when the claim began; ``idle`` says whether nothing is held.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Fetcher:
         desk: Desk,
         sources: Sequence[Source],
         terms: Terms,
-        deliver: Callable[[Source, Sequence[Delivery], float], object],
+        deliver: Callable[[Source, Sequence[Delivery], timedelta, float], object],
         idle: Callable[[], bool],
     ) -> None:
         self._store, self._desk, self._sources, self._terms = store, desk, sources, terms
@@ -127,9 +127,10 @@ class Fetcher:
 
     def _claim(self, source: Source, limit: int) -> int:
         terms = self._terms
+        lease = terms.lease or source.settings.lease  # said, so that we know it even while settings change
         want = Want(
             limit=limit,
-            lease=terms.lease,
+            lease=lease,
             consumer=terms.name,
             share=False,
             where=terms.where,
@@ -144,7 +145,7 @@ class Fetcher:
             except QueueNotFound:
                 return 0  # deleted under us, and maybe made again
             if found:
-                self._deliver(source, found, began)
+                self._deliver(source, found, lease, began)
             return len(found)
 
     def _rest(self, *, full: bool) -> None:

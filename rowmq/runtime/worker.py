@@ -190,9 +190,10 @@ class Worker:
         lane = self._lanes.get((delivery.queue, task))
         return lane or self._lane(delivery.queue, self._registry.job(delivery.queue, task), task)
 
-    def _deliver(self, source: Source, deliveries: Sequence[Delivery], began: float) -> None:
+    def _deliver(
+        self, source: Source, deliveries: Sequence[Delivery], lease: timedelta, began: float
+    ) -> None:
         """Take what was claimed: everything counts as held from here on."""
-        lease = self._terms.lease or source.settings.lease
         self._keeper.mind(lease)
         until = began + lease.total_seconds()
         held = [self._hold(each, lease, until) for each in deliveries]

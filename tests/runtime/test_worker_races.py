@@ -226,3 +226,22 @@ def test_a_handler_that_has_acked_in_its_own_transaction_is_not_timed_out(memory
     q.push("x")
     drain(memory)
     assert (lost, q.stats().done) == ([False], 1)
+
+
+def test_a_queues_lease_that_is_made_shorter_is_kept_all_the_same(memory: rowmq.Client) -> None:
+    q = memory.queue("q", lease=30)
+    runs: list[str] = []
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        runs.append(message.payload)
+        if message.payload == "slow":
+            time.sleep(0.8)
+
+    with working(memory):
+        q.push("quick")
+        eventually(lambda: runs == ["quick"], "the settings being known")
+        q.configure(lease=0.2)
+        q.push("slow")
+        eventually(lambda: q.stats().done == 2, "the end")
+    assert runs == ["quick", "slow"]
