@@ -49,7 +49,8 @@ class Source:
 class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
-    ``deliver`` gets what was claimed, for how long, and when the claim began; ``idle`` says whether nothing is held.
+    ``deliver`` gets what was claimed, for how long, and when the claim began; ``idle`` says whether nothing
+    is held.
     """
 
     def __init__(

@@ -110,7 +110,9 @@ class Keeper:
         now = time.monotonic()
         for each in self._holder.held():
             limit = each.lane.job.timeout
-            if limit is not None and each.started and now - each.started > limit and not each.finished:
+            if limit is None or each.finished or each.settled:
+                continue  # settled: maybe in a transaction that is still open, and would block us
+            if each.started and now - each.started > limit:
                 self._holder.time_out(each)
 
     def _beat(self) -> None:
@@ -125,3 +127,5 @@ class Keeper:
             call()
         except RowMQError as error:
             event(self._logger, "warning", "worker.keeping_failed", worker=self._name, error=str(error))
+        except Exception as error:  # noqa: BLE001 - without its keeper a worker would lose all it holds
+            event(self._logger, "error", "worker.keeping_failed", worker=self._name, exc_info=error)
