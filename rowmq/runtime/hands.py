@@ -5,6 +5,10 @@ import threading
 from collections.abc import Awaitable, Callable
 
 from rowmq.runtime.desk import Desk, Held
+from rowmq.runtime.log import event, logger
+
+PATIENCE = 5.0
+"""Seconds that cancelled handlers have for coming to their end."""
 
 
 class Threads:
@@ -36,13 +40,16 @@ class Loop:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def start(self) -> None:
         """Begin, if any job is async."""
         if not self._wanted:
             return
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="rowmq-loop", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve, args=(self._loop,), name="rowmq-loop", daemon=True
+        )
         self._thread.start()
 
     def wake(self) -> None:
@@ -51,13 +58,20 @@ class Loop:
             self._loop.call_soon_threadsafe(self._take_all)
 
     def close(self) -> None:
-        """End; what still runs is cancelled."""
+        """End; what still runs is cancelled, and what does not heed that is left alone."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
-        asyncio.run_coroutine_threadsafe(self._cancel_all(), loop).result(5)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
+        self._closed = True
+        asyncio.run_coroutine_threadsafe(self._cancel_all(loop), loop)
+        thread.join(PATIENCE)
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        while not self._closed:
+            try:
+                loop.run_forever()
+            except BaseException as error:  # noqa: BLE001 - a task that a handler made wants to exit
+                event(logger, "error", "worker.loop_failed", exc_info=error)
         loop.close()
 
     def _take_all(self, done: Held | None = None) -> None:
@@ -81,8 +95,9 @@ class Loop:
     async def _one(self, held: Held) -> None:
         await self._run(held)
 
-    async def _cancel_all(self) -> None:
+    async def _cancel_all(self, loop: asyncio.AbstractEventLoop) -> None:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        loop.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from contextlib import AbstractContextManager, suppress
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import rowmq
-from rowmq import ClaimedMessage, Kill, Middleware, StoreUnavailable
+from rowmq import ClaimedMessage, Kill, Middleware, StopTimeout, StoreUnavailable
+from rowmq.runtime import hands
 from tests.runtime.working import drain, eventually, working
 
 if TYPE_CHECKING:
@@ -245,3 +247,41 @@ def test_a_queues_lease_that_is_made_shorter_is_kept_all_the_same(memory: rowmq.
         q.push("slow")
         eventually(lambda: q.stats().done == 2, "the end")
     assert runs == ["quick", "slow"]
+
+
+def test_an_async_handler_that_cannot_be_cancelled_is_left_behind_at_a_stop(
+    memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hands, "PATIENCE", 0.1)
+    q = memory.queue("q", lease=0.5)
+    running, go_on = threading.Event(), threading.Event()
+
+    @q.handler
+    async def block(_: ClaimedMessage) -> None:
+        running.set()
+        go_on.wait(20)
+
+    q.push("x")
+    worker = memory.worker(poll=0.1, sweep=False, schedules=False)
+    worker.start()
+    running.wait(10)
+    with pytest.raises(StopTimeout, match="1 handlers were still running"):
+        worker.stop(0.1)
+    eventually(lambda: q.stats().ready == 1, "the message coming back")
+    go_on.set()
+
+
+def test_a_task_of_a_handlers_own_that_wants_to_exit_does_not_end_the_loop(memory: rowmq.Client) -> None:
+    q = memory.queue("q", max_attempts=1)
+
+    async def leave() -> None:
+        raise SystemExit
+
+    @q.handler
+    async def handle(message: ClaimedMessage) -> None:
+        if message.payload == "bad":
+            await asyncio.gather(leave())
+
+    q.push_many(["bad", "good"])
+    drain(memory)
+    assert (q.stats().dead, q.stats().done) == (1, 1)
