@@ -34,8 +34,8 @@ class WorkerConfig:
     """What ``rowmq work`` runs with."""
 
     concurrency: int = _option(8, "How many handlers run at once in one process.", least=1)
-    buffer: int = _option(1000, "How many claimed messages may wait for a handler.", least=1)
-    batch: int = _option(500, "How many messages one claim takes at most.", least=1, most=100_000)
+    buffer: int = _option(2000, "How many claimed messages may wait for a handler.", least=1)
+    batch: int = _option(1000, "How many messages one claim takes at most.", least=1, most=100_000)
     poll: float = _option(1.0, "Seconds between looks at queues that have nothing.", least=0.001)
     lease: float | None = _option(
         None, "Seconds a message is held before others may have it; the queue's lease if unset.", least=0.001

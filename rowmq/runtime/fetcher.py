@@ -20,7 +20,7 @@ GLANCE = 0.01
 NAP = 0.25
 """Seconds after which a sleeper looks whether the worker has been stopped."""
 LONGEST_PAUSE = 2.0
-SETTINGS_KEPT = 1.0
+KEPT_IDLE, KEPT_BUSY = 1.0, 5.0
 """Seconds for which a queue's settings are believed."""
 
 
@@ -30,20 +30,16 @@ class Source:
     def __init__(self, store: Store, queue: str) -> None:
         self._store = store
         self.queue = queue
-        self._settings = Queue(name=queue)
+        self.settings = Queue(name=queue)
+        """The queue's settings, at most some seconds old."""
         self._read_at = float("-inf")
 
-    @property
-    def settings(self) -> Queue:
-        """The queue's settings, at most a moment old."""
+    def refresh(self, kept: float) -> None:
+        """Read the settings again if they are older than that; never between a message and its handler."""
         now = time.monotonic()
-        if now - self._read_at > SETTINGS_KEPT:
-            try:
-                self._settings = self._store.queues.get(self.queue) or self._settings
-            except StoreError:
-                return self._settings  # those of before: what is asked next will tell
+        if now - self._read_at > kept:
+            self.settings = self._store.queues.get(self.queue) or self.settings
             self._read_at = now
-        return self._settings
 
 
 class Fetcher:
@@ -107,6 +103,8 @@ class Fetcher:
 
     def _look(self) -> None:
         """Claim once from every queue, and rest if nothing came."""
+        for source in self._sources:
+            source.refresh(KEPT_BUSY)
         idle = self._idle()  # asked before: what is settled meanwhile may be there to be claimed again
         found, full = self._round()
         if found:
@@ -156,6 +154,8 @@ class Fetcher:
         if self.on_empty is not None:
             self._stop.wait(GLANCE)
             return
+        for source in self._sources:
+            source.refresh(KEPT_IDLE)
         names = [source.queue for source in self._sources]
         until = time.monotonic() + self._poll()
         while not self._stop.is_set() and (left := until - time.monotonic()) > 0:

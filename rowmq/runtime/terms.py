@@ -45,8 +45,8 @@ class Terms(NamedTuple):
     """The same, checked; lengths of time in seconds where only the wall clock is meant."""
 
     concurrency: int = 8
-    buffer: int = 1000
-    batch: int = 500
+    buffer: int = 2000
+    batch: int = 1000
     poll: float = 1.0
     lease: timedelta | None = None
     where: Where = ()
