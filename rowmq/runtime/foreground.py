@@ -29,15 +29,15 @@ def work(make: Callable[[], Worker], *, processes: int, stop_timeout: float) -> 
         _Crew(make, processes, stop_timeout).run()
 
 
-def _work_here(worker: Worker, stop_timeout: float) -> None:
+def _work_here(worker: Worker, stop_timeout: float, *, patient: bool = False) -> None:
     over = threading.Event()
-    with _signals(over.set):
+    with _signals(over.set, patient=patient):
         worker.run(over, stop_timeout)
 
 
 @contextmanager
-def _signals(first: Callable[[], object]) -> Iterator[None]:
-    """Call a function at the first signal; the second ends the process at once."""
+def _signals(first: Callable[[], object], *, patient: bool) -> Iterator[None]:
+    """Call a function at the first signal; the second ends the process at once, unless it is patient."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may, and whoever works in another stops the worker himself
         return
@@ -46,9 +46,10 @@ def _signals(first: Callable[[], object]) -> Iterator[None]:
     def heard(number: int, _frame: FrameType | None) -> None:
         nonlocal seen
         seen += 1
-        if seen > 1:
+        if seen == 1:
+            first()
+        elif not patient:
             os._exit(128 + number)
-        first()
 
     former = {each: signal.signal(each, heard) for each in SIGNALS}
     try:
@@ -93,20 +94,23 @@ class _Crew:
                 self._children.discard(child)
 
     def _spawn(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # until both are ready to hear one
         child = os.fork()
-        if child:
-            self._children.add(child)
-            if self._signals:  # it came between: the child was not there yet to hear it
-                os.kill(child, signal.SIGTERM)
-            return
-        self._be_child()
+        if not child:
+            self._be_child()
+        self._children.add(child)
+        if self._signals:  # it came between: the child was not there yet to hear it
+            os.kill(child, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def _be_child(self) -> None:
+        """Work, and end. A terminal's signal comes to all, and once more from the parent: that is one."""
         code = 1
         try:
             for each in SIGNALS:
                 signal.signal(each, signal.SIG_DFL)
-            _work_here(self._make(), self._stop_timeout)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+            _work_here(self._make(), self._stop_timeout, patient=True)
             code = 0
         except BaseException as error:  # noqa: BLE001 - a child must not go on as its parent
             event(logger, "error", "worker.process_failed", exc_info=error)
@@ -116,6 +120,8 @@ class _Crew:
             os._exit(code)
 
     def _reap(self, child: int, status: int) -> None:
+        if child not in self._children:
+            return  # a child of somebody else in this program
         self._children.discard(child)
         code = os.waitstatus_to_exitcode(status)
         if code == 0 or self._signals:
