@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the packages the tests need and this machine lacks, without starting any service.
-#   install_packages.sh            PostgreSQL and MariaDB, whichever is missing
+#   install_packages.sh            PostgreSQL, PgBouncer and MariaDB, whichever is missing
 #   install_packages.sh PACKAGE... just these packages
 # Never fails for a package it could not install: it says so, and the tests then skip (or fail when CI=true).
 set -eu
@@ -19,9 +19,14 @@ have_mariadb() {
     command -v mariadbd >/dev/null 2>&1 || [ -x /usr/sbin/mariadbd ]
 }
 
+have_pgbouncer() {
+    command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ]
+}
+
 missing=$*
 if [ $# -eq 0 ]; then
     have_postgres || missing="postgresql"
+    have_pgbouncer || missing="${missing:+$missing }pgbouncer"
     have_mariadb || missing="${missing:+$missing }mariadb-server"
 fi
 [ -n "$missing" ] || exit 0

@@ -296,6 +296,43 @@ class PostgresServer(Server):
         return str(row[0]) if row else ""
 
 
+class PgBouncer(Server):
+    """PgBouncer in transaction mode before a PostgreSQL server: a session is not the same one twice."""
+
+    name = "pgbouncer"
+    account = "postgres"
+    stop_signal = signal.SIGINT
+
+    def __init__(self, behind: Server) -> None:
+        path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+        program = shutil.which("pgbouncer", path=path)
+        if program is None:
+            raise ServerMissingError("PgBouncer is not installed: install the package pgbouncer")
+        self._program, self._behind = program, behind
+        super().__init__()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://rowmq@127.0.0.1:{self.port}/postgres"
+
+    def _setup_command(self) -> list[str]:
+        return ["true"]
+
+    def _run_command(self) -> list[str]:
+        settings = self.directory / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\npostgres = host=127.0.0.1 port={self._behind.port} user=rowmq\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 20\n"
+        )
+        return [self._program, str(settings)]
+
+    def _answer(self) -> str:
+        with connect_postgres(self.url) as connection:
+            connection.execute("SELECT 1")
+        return str(self.data)
+
+
 class MariaDBServer(Server):
     """MariaDB with its default durability and a small memory footprint."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ from tests.runtime.crew import Process
 from tests.runtime.working import eventually, working
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.servers import Server
 
 
@@ -94,6 +97,36 @@ def test_several_processes_share_the_work_and_one_that_is_killed_is_replaced(url
         eventually(lambda: q.stats().done == 400, "more work")
         worker.send(signal.SIGTERM)
         assert worker.wait()[0] == 0
+
+
+def test_a_signal_that_reaches_parent_and_children_stops_them_gracefully(sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        q = mq.queue("q", lease=60)
+        q.push_many(range(20))
+        crew = Process(sqlite_url, processes=2, concurrency=2, pause=1)
+        crew.ready()
+        eventually(lambda: q.stats().leased >= 3, "work in both")
+        for child in {int(each.name.split(":")[1]) for each in mq.consumers("q")}:
+            os.kill(child, signal.SIGINT)
+        crew.send(signal.SIGINT)
+        code, handled = crew.wait()
+        assert (code, q.stats().leased) == (0, 0)
+        assert q.stats().done == len(handled) < 20
+
+
+def test_a_child_of_somebody_else_is_not_taken_for_a_worker(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'queue.db'}"
+    script = f"""
+import logging, subprocess, sys, rowmq
+logging.basicConfig()
+subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+mq = rowmq.connect({url!r})
+mq.handler("q")(lambda message: __import__("time").sleep(2))
+mq.queue("q").push_many([1, 2])
+mq.work(processes=2, concurrency=1, stop_when_empty=True)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "process_died" not in ran.stderr
 
 
 def test_a_busy_worker_goes_on_by_itself_after_postgresql_was_restarted(own_postgres: Server) -> None:
