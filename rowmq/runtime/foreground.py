@@ -31,7 +31,8 @@ def work(make: Callable[[], Worker], *, processes: int, stop_timeout: float) -> 
 
 def _work_here(worker: Worker, stop_timeout: float, *, patient: bool = False) -> None:
     over = threading.Event()
-    with _signals(over.set, patient=patient):
+    # In a thread: the signal may have interrupted this one within the event, which it cannot enter twice.
+    with _signals(lambda: threading.Thread(target=over.set).start(), patient=patient):
         worker.run(over, stop_timeout)
 
 

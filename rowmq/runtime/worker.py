@@ -16,7 +16,7 @@ from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Settled
 from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
 from rowmq.runtime.desk import Desk, Held, Lane
-from rowmq.runtime.fetcher import Fetcher, Source
+from rowmq.runtime.fetcher import NAP, Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.keeper import Keeper
@@ -117,7 +117,8 @@ class Worker:
         if self._terms.stop_when_empty:
             self._fetcher.on_empty = over.set
         self.start()
-        over.wait()
+        while not over.wait(NAP):
+            pass  # a signal that came to another thread is heard when this one wakes
         self.stop(stop_timeout)
 
     def held(self) -> Sequence[Held]:
