@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rowmq.core.delivery import Membership, Want
-from rowmq.core.errors import InvalidMessage, InvalidSetting, LeaseLost, StoreError
+from rowmq.core.errors import InvalidMessage, InvalidSetting, LeaseLost, RowMQError, StoreError
 from rowmq.core.store import Store
 from rowmq.runtime.answers import Kill, Retry
 from rowmq.runtime.claimed import ClaimedMessage
@@ -130,7 +130,7 @@ class Consumer:
             beats += 1
             try:
                 place = self._register()
-            except StoreError as error:
+            except RowMQError as error:  # also QueueNotFound: a queue that was deleted may be made again
                 event(logger, "warning", "consumer.beat_failed", consumer=self.name, error=str(error))
                 continue
             if place.joined:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -103,3 +104,12 @@ def test_options_that_cannot_be_are_refused(memory: rowmq.Client, options: Any) 
     with pytest.raises(InvalidSetting):
         memory.queue("q").consumer(**options)
     assert memory.consumers() == []
+
+
+def test_a_consumer_is_registered_again_when_its_deleted_queue_is_made_anew(memory: rowmq.Client) -> None:
+    q = memory.queue("q")
+    with q.consumer(beat=0.02, name="one"):
+        q.delete()
+        time.sleep(0.1)  # a few beats find no queue
+        memory.queue("q")
+        eventually(lambda: [each.name for each in memory.consumers("q")] == ["one"], "being registered")
