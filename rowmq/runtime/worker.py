@@ -78,13 +78,16 @@ class Worker:
         """Begin to work, in threads of its own. A worker can be started once."""
         if self._started:
             raise WorkerState("this worker has been started already; make a new one")
-        self._started = True
-        for queue in self.queues:
-            self._store.queues.put(queue)
-        for each in [self._log, *self._hooks.of("around_worker")]:
-            self._life.enter_context(each.around_worker(self))
+        self._started = self._stopped = True  # a start that fails leaves nothing to stop
+        with ExitStack() as life:
+            for queue in self.queues:
+                self._store.queues.put(queue)
+            for each in [self._log, *self._hooks.of("around_worker")]:
+                life.enter_context(each.around_worker(self))
+            self._life = life.pop_all()
         for part in (self._settler, self._keeper, self._threads, self._loop, self._upkeep, self._fetcher):
             part.start()
+        self._stopped = False
 
     def stop(self, timeout: Seconds | None = None) -> None:
         """Stop: claim no more, give back what has not begun, let running handlers finish and count.

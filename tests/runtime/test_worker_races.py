@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rowmq
-from rowmq import ClaimedMessage, Kill, Middleware, StopTimeout, StoreUnavailable
+from rowmq import ClaimedMessage, Kill, Middleware, StopTimeout, StoreUnavailable, WorkerState
 from rowmq.runtime import hands
 from tests.runtime.working import drain, eventually, working
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime, timedelta
 
     from rowmq.core.delivery import Claim, Receipt
@@ -285,3 +285,28 @@ def test_a_task_of_a_handlers_own_that_wants_to_exit_does_not_end_the_loop(memor
     q.push_many(["bad", "good"])
     drain(memory)
     assert (q.stats().dead, q.stats().done) == (1, 1)
+
+
+def test_a_start_that_fails_leaves_nothing_behind_and_nothing_to_stop(memory: rowmq.Client) -> None:
+    seen: list[str] = []
+
+    class Watch(Middleware):
+        @contextmanager
+        def around_worker(self, worker: rowmq.Worker) -> Iterator[None]:
+            seen.append("up")
+            try:
+                yield
+            finally:
+                seen.append("down")
+
+    class Broken(Middleware):
+        def around_worker(self, worker: rowmq.Worker) -> AbstractContextManager[object]:
+            raise ValueError("not today")
+
+    memory.queue("q").handler(lambda _: None)
+    worker = memory.worker(middleware=[Watch(), Broken()])
+    with pytest.raises(ValueError, match="not today"):
+        worker.start()
+    with pytest.raises(WorkerState, match="not running"):
+        worker.stop(1)
+    assert seen == ["up", "down"]
