@@ -114,7 +114,8 @@ class Producer:
         if not self._waiting:
             self._first_at = time.monotonic()
         self._waiting.append(message)
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread to the parent
+            self._sending = False
             self._thread = threading.Thread(target=self._run, name="rowmq-producer", daemon=True)
             self._thread.start()
         if len(self._waiting) in (1, self._batch):  # when the sender's plans change

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -182,3 +184,19 @@ def test_injected_metadata_is_on_every_message_and_the_messages_own_wins(mq: row
 def test_sizes_that_cannot_be_are_refused(memory: rowmq.Client, options: Any) -> None:
     with pytest.raises(InvalidSetting, match="a producer needs batch >= 1"):
         memory.queue("q").producer(**options)
+
+
+def test_a_producer_goes_on_in_a_forked_child(sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        q = mq.queue("q")
+        with q.producer(batch=10, linger=0.01) as producer:
+            producer.push("parent")
+            producer.flush()
+            child = os.fork()
+            if not child:
+                with suppress(BaseException):
+                    producer.push("child")
+                    producer.flush(5)
+                os._exit(0)
+            os.waitpid(child, 0)
+        assert sorted(record.payload for record in q.find()) == ["child", "parent"]
