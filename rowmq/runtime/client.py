@@ -325,4 +325,9 @@ def checked(concurrency: int | None) -> int | None:
 
 def seconds(timeout: Seconds | None) -> float | None:
     """A timeout in seconds."""
-    return None if timeout is None else as_span(timeout, "timeout").total_seconds()
+    if timeout is None:
+        return None
+    length = as_span(timeout, "timeout").total_seconds()
+    if length <= 0:
+        raise InvalidSetting(f"a timeout is longer than 0, not {timeout}")
+    return length

@@ -50,15 +50,22 @@ class Held(ClaimedMessage):
         self._lost = lost
 
 
-class Lane:
-    """The messages of one queue that one job handles."""
+class Limit:
+    """How many of one job may be at work at once, and how many are."""
 
-    def __init__(self, queue: str, job: Job) -> None:
+    def __init__(self, most: int | None) -> None:
+        self.most = most or sys.maxsize
+        self.running = 0
+
+
+class Lane:
+    """The messages of one queue that one job handles. A task in several queues has one limit."""
+
+    def __init__(self, queue: str, job: Job, limit: Limit) -> None:
         self.queue = queue
         self.job = job
+        self.limit = limit
         self.waiting: deque[Held] = deque()
-        self.running = 0
-        self.most = job.concurrency or sys.maxsize
         self.mean = 0.0
         """The usual length of a run, in seconds."""
 
@@ -174,14 +181,27 @@ class Desk:
     def _next(self, *, is_async: bool) -> Held | None:
         if self._running >= self._concurrency:
             return None
+        last = self._running == self._concurrency - 1
         for lane in self._lanes:
-            if lane.waiting and lane.running < lane.most and lane.job.is_async == is_async:
+            if not lane.waiting or lane.limit.running >= lane.limit.most:
+                continue
+            if lane.job.is_async == is_async:
                 return self._begin(lane)
+            if last:  # it is the other kind's turn, and there is room for one
+                self._call(lane)
+                return None
         return None
+
+    def _call(self, lane: Lane) -> None:
+        """Wake a hand of the kind that a lane needs."""
+        if lane.job.is_async:
+            self._on_async()
+        else:
+            self._changed.notify()
 
     def _begin(self, lane: Lane) -> Held:
         held = lane.waiting.popleft()
-        lane.running += 1
+        lane.limit.running += 1
         self._running += 1
         self._waiting[lane.queue] -= 1
         if len(self._lanes) > 1:  # the next hand starts with the next lane
@@ -192,7 +212,7 @@ class Desk:
 
     def _give_back(self, done: Held) -> None:
         lane = done.lane
-        lane.running -= 1
+        lane.limit.running -= 1
         self._running -= 1
         run = time.monotonic() - done.started or 1e-6
         lane.mean += (WEIGHT if lane.mean else 1.0) * (run - lane.mean)

@@ -109,9 +109,14 @@ class Fetcher:
         found, full = self._round()
         if found:
             return
-        if idle and not full and self.on_empty is not None:
+        if idle and not full and self.on_empty is not None and not self._held_back():
             self.on_empty()
         self._rest(full=full)
+
+    def _held_back(self) -> bool:
+        """Whether a queue's rate, and not that it is empty, is why nothing came."""
+        limited = [source.queue for source in self._sources if source.settings.rate is not None]
+        return any(self._store.queues.stats(queue).ready for queue in limited)
 
     def _round(self) -> tuple[int, bool]:
         """Claim once from every queue that has room: how many came, and whether one had none."""

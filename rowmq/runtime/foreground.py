@@ -22,6 +22,8 @@ def work(make: Callable[[], Worker], *, processes: int, stop_timeout: float) -> 
     """Run a worker until a signal comes, here or in that many processes."""
     if processes < 1:
         raise InvalidSetting(f"processes is at least 1, not {processes}")
+    if processes > 1 and threading.current_thread() is not threading.main_thread():
+        raise InvalidSetting("several processes are started by the main thread; work with processes=1 here")
     worker = make()  # also for processes: what is wrong is said once, and here
     if processes == 1:
         _work_here(worker, stop_timeout)

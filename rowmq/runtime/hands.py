@@ -12,14 +12,18 @@ PATIENCE = 5.0
 
 
 class Threads:
-    """Threads that run plain functions."""
+    """Threads that run plain functions; they are only there if there are any."""
 
     def __init__(self, desk: Desk, count: int, run: Callable[[Held], object]) -> None:
         self._desk, self._run = desk, run
         self._count = count
+        self._started = False
 
-    def start(self) -> None:
-        """Begin."""
+    def need(self) -> None:
+        """Begin, if that has not been done: there is a plain function."""
+        if self._started:
+            return
+        self._started = True
         for number in range(self._count):
             threading.Thread(target=self._work, name=f"rowmq-handler-{number}", daemon=True).start()
 
@@ -35,16 +39,16 @@ class Loop:
 
     desk: Desk
 
-    def __init__(self, run: Callable[[Held], Awaitable[None]], *, wanted: bool) -> None:
-        self._run, self._wanted = run, wanted
+    def __init__(self, run: Callable[[Held], Awaitable[None]]) -> None:
+        self._run = run
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def start(self) -> None:
-        """Begin, if any job is async."""
-        if not self._wanted:
+    def need(self) -> None:
+        """Begin, if that has not been done: there is an async function."""
+        if self._loop is not None:
             return
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(

@@ -1,5 +1,6 @@
 """A producer that gathers messages and pushes them together."""
 
+import atexit
 import threading
 import time
 from collections import deque
@@ -14,6 +15,8 @@ from rowmq.runtime.options import PushOptions, new_message
 from rowmq.runtime.outgoing import Outgoing
 
 LONGEST_PAUSE = 2.0
+LAST_CALL = 10.0
+"""Seconds that a producer nobody closed has at the interpreter's exit."""
 ErrorCallback = Callable[[Exception, list[UUID]], None]
 
 
@@ -58,8 +61,8 @@ class Producer:
         self._waiting: deque[Message] = deque()
         self._first_at = 0.0
         self._changed = threading.Condition()
-        self._sending = self._closed = False
-        self._flushing = 0
+        self._closed = False
+        self._flushing = self._sending = 0
         self._errors: list[Exception] = []
         self._thread: threading.Thread | None = None
 
@@ -95,12 +98,14 @@ class Producer:
             self._flushing -= 1
             self._raise_errors()
             if not done:
+                left = len(self._waiting) + self._sending
                 raise StoreUnavailable(
-                    f"{len(self._waiting)} messages are still waiting for the store after {timeout} seconds"
+                    f"{left} messages are still waiting for the store after {timeout} seconds"
                 )
 
     def close(self, timeout: float | None = None) -> None:
         """Push what is left and stop. The error says how many messages a ``timeout`` left behind."""
+        atexit.unregister(self._leave)
         try:
             self.flush(timeout)
         finally:
@@ -110,14 +115,19 @@ class Producer:
             if self._thread is not None:
                 self._thread.join(timeout)
 
+    def _leave(self) -> None:
+        """Push what is left of a producer that nobody has closed, before the interpreter goes."""
+        self.close(LAST_CALL)
+
     def _add(self, message: Message) -> None:
         if not self._waiting:
             self._first_at = time.monotonic()
         self._waiting.append(message)
         if self._thread is None or not self._thread.is_alive():  # a fork leaves the thread to the parent
-            self._sending = False
+            self._sending = 0
             self._thread = threading.Thread(target=self._run, name="rowmq-producer", daemon=True)
             self._thread.start()
+            atexit.register(self._leave)
         if len(self._waiting) in (1, self._batch):  # when the sender's plans change
             self._changed.notify_all()
 
@@ -127,13 +137,13 @@ class Producer:
                 batch = self._next_batch()
                 if not batch:
                     return
-                self._sending = True
+                self._sending = len(batch)
             try:
                 self._push(batch)
             except Exception as error:  # noqa: BLE001 - whatever it is, somebody must hear of it
                 self._report(error, [each.id for each in batch])
             with self._changed:
-                self._sending = False
+                self._sending = 0
                 self._changed.notify_all()
 
     def _next_batch(self) -> list[Message]:

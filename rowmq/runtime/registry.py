@@ -58,11 +58,6 @@ class Registry:
         """The queues that something here handles."""
         return sorted({*self._handlers, *self._queues.values()})
 
-    @property
-    def all_jobs(self) -> list[Job]:
-        """Everything that may run."""
-        return [*self._handlers.values(), *self._tasks.values()]
-
     def jobs(self, queue: str) -> dict[str | None, Job]:
         """What may run for a queue's messages, by the name of the task; its handler has none."""
         found: dict[str | None, Job] = {

@@ -254,7 +254,7 @@ class TaskResult(Generic[R]):
         record = self._client.get(self.id)
         if record is None:
             raise TaskFailed(f"message {self.id} is not in the store any more, and its result went with it")
-        if record.state == State.DEAD:
+        if record.state == State.DEAD or record.source is not None:  # a dead letter is as dead to the caller
             failures = self._client.failures(self.id)
             error = failures[-1].error if failures else "no attempt was made"
             raise TaskFailed(f"message {self.id} is dead ({record.reason}): {error}")

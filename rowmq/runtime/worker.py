@@ -15,7 +15,7 @@ from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Settled
 from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
-from rowmq.runtime.desk import Desk, Held, Lane
+from rowmq.runtime.desk import Desk, Held, Lane, Limit
 from rowmq.runtime.fetcher import NAP, Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
 from rowmq.runtime.hooks import Hooks
@@ -67,7 +67,8 @@ class Worker:
         self._after = self._hooks.of("after")
         self._sources = {queue: Source(self._store, queue) for queue in self.queues}
         self._lanes: dict[tuple[str, str | None], Lane] = {}
-        self._nobody = Lane("", Job("nobody", print, is_async=False))
+        self._limits: dict[object, Limit] = {}
+        self._nobody = Lane("", Job("nobody", print, is_async=False), Limit(None))
         self._held: dict[int, Held] = {}
         self._life = ExitStack()
         self._started = self._stopped = False
@@ -85,7 +86,9 @@ class Worker:
             for each in [self._log, *self._hooks.of("around_worker")]:
                 life.enter_context(each.around_worker(self))
             self._life = life.pop_all()
-        for part in (self._settler, self._keeper, self._threads, self._loop, self._upkeep, self._fetcher):
+        for lane in self._lanes.values():
+            self._hands(lane).need()
+        for part in (self._settler, self._keeper, self._upkeep, self._fetcher):
             part.start()
         self._stopped = False
 
@@ -120,9 +123,11 @@ class Worker:
         if self._terms.stop_when_empty:
             self._fetcher.on_empty = over.set
         self.start()
-        while not over.wait(NAP):
-            pass  # a signal that came to another thread is heard when this one wakes
-        self.stop(stop_timeout)
+        try:
+            while not over.wait(NAP):
+                pass  # a signal that came to another thread is heard when this one wakes
+        finally:
+            self.stop(stop_timeout)
 
     def held(self) -> Sequence[Held]:
         """Everything this worker has claimed and not settled."""
@@ -157,15 +162,13 @@ class Worker:
     def _assemble(self) -> None:
         """Make the parts, and wire them."""
         store, terms = self._store, self._terms
-        jobs = self._registry.all_jobs
         self._runner = Runner(
             self._hooks, lambda queue: self._sources[queue].settings.backoff, terms.on_invalid
         )
         self._settler = Settler(store, self._on_settled, lambda: len(self._held) > 1, terms.logger)
-        self._loop = Loop(self._run_async, wanted=any(job.is_async for job in jobs))
+        self._loop = Loop(self._run_async)
         self._desk = self._loop.desk = Desk(terms.concurrency, terms.buffer, self._loop.wake)
-        plain = terms.concurrency if any(not job.is_async for job in jobs) else 0
-        self._threads = Threads(self._desk, plain, self._run_plain)
+        self._threads = Threads(self._desk, terms.concurrency, self._run_plain)
         self._fetcher = Fetcher(
             store, self._desk, list(self._sources.values()), terms, self._deliver, lambda: not self._held
         )
@@ -181,13 +184,19 @@ class Worker:
                 self._lane(queue, job, task)
 
     def _lane(self, queue: str, job: Job, task: str | None) -> Lane:
-        """Make the lane of a queue's handler, or of a task, which may turn up in any queue."""
-        lane = Lane(queue, replace(job, timeout=job.timeout or self._terms.timeout))
+        """Make the lane of a queue's handler, or of a task, which may turn up in any queue, at any time."""
+        limit = self._limits.setdefault(task or (queue,), Limit(job.concurrency))
+        lane = Lane(queue, replace(job, timeout=job.timeout or self._terms.timeout), limit)
         self._lanes[queue, task] = lane
         self._desk.add_lane(lane)
         if lane.job.timeout is not None:
             self._keeper.mind(timedelta(seconds=lane.job.timeout))
+        if self._started:
+            self._hands(lane).need()
         return lane
+
+    def _hands(self, lane: Lane) -> Threads | Loop:
+        return self._loop if lane.job.is_async else self._threads
 
     def _lane_of(self, delivery: Delivery) -> Lane:
         task = delivery.metadata.get(TASK) if delivery.metadata else None

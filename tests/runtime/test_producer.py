@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -200,3 +202,14 @@ def test_a_producer_goes_on_in_a_forked_child(sqlite_url: str) -> None:
                 os._exit(0)
             os.waitpid(child, 0)
         assert sorted(record.payload for record in q.find()) == ["child", "parent"]
+
+
+def test_a_producer_that_nobody_closed_pushes_what_it_has_at_exit(sqlite_url: str) -> None:
+    code = (
+        f"import rowmq; mq = rowmq.connect({sqlite_url!r})\n"
+        "p = mq.queue('q').producer(batch=100, linger=60)\n"
+        "for number in range(30): p.push(number)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    with rowmq.connect(sqlite_url) as mq:
+        assert mq.queue("q").stats().ready == 30

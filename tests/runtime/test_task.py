@@ -157,3 +157,22 @@ def test_a_scheduled_task_runs_by_the_clock(memory: rowmq.Client) -> None:
     assert memory.store.schedules.fire(schedule.name, schedule.next_at, schedule.next_at)
     drain(memory)
     assert seen == [7]
+
+
+def test_the_result_of_a_task_that_was_dead_lettered_is_its_error(mq: rowmq.Client) -> None:
+    mq.queue("graveyard")
+    mq.queue("default", max_attempts=1, dead_letter="graveyard")
+
+    @mq.task(results=True)
+    def fail() -> None:
+        raise ValueError("it broke")
+
+    pushed = fail.push()
+    drain(mq)
+    with pytest.raises(TaskFailed, match="it broke"):
+        pushed.result(timeout=5)
+
+
+def test_a_timeout_of_nothing_is_refused(memory: rowmq.Client) -> None:
+    with pytest.raises(InvalidSetting, match="a timeout is longer than 0, not 0"):
+        memory.task(timeout=0)(lambda: None)

@@ -671,3 +671,63 @@ def test_a_worker_says_what_happens_on_the_logger_and_metrics_it_is_given(
     said = {(record.name, record.getMessage().split()[0]) for record in caplog.records}
     assert {("mine", "worker.started"), ("mine", "message.failed"), ("mine", "worker.stopped")} <= said
     assert count.claimed == 1
+
+
+def test_plain_and_async_handlers_take_turns_where_only_one_may_run(memory: rowmq.Client) -> None:
+    seen: list[str] = []
+    memory.handler("plain")(lambda _: seen.append("plain"))
+
+    @memory.handler("async")
+    async def on_loop(_: ClaimedMessage) -> None:
+        seen.append("async")
+
+    memory.queue("plain").push_many(range(200))
+    memory.queue("async").push_many(range(200))
+    drain(memory, concurrency=1)
+    assert len(seen) == 400
+    middle = seen[50:350]
+    assert 50 < middle.count("async") < 250
+
+
+def test_a_task_declared_after_the_worker_began_is_run(mq: rowmq.Client) -> None:
+    mq.queue("default")
+
+    @mq.task(name="plain")
+    def plain() -> None: ...
+
+    with working(mq):
+
+        @mq.task(name="late", results=True)
+        async def late() -> str:
+            await asyncio.sleep(0)
+            return "in time"
+
+        assert late.push().result(timeout=15) == "in time"
+
+
+def test_a_tasks_concurrency_holds_in_whatever_queue_it_turns_up(memory: rowmq.Client) -> None:
+    lock, now, most = threading.Lock(), 0, 0
+
+    @memory.task(queue="a", name="one", concurrency=1)
+    def one() -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.005)
+        with lock:
+            now -= 1
+
+    memory.handler("b")(lambda _: None)
+    for queue in ("a", "b"):
+        memory.queue(queue).push_many([{"args": [], "kwargs": {}}] * 10, metadata={"rowmq.task": "one"})
+    drain(memory)
+    assert most == 1
+
+
+def test_a_worker_that_stops_when_empty_waits_for_a_queues_rate(mq: rowmq.Client) -> None:
+    q = mq.queue("q", rate=(5, 0.2))
+    q.handler(lambda _: None)
+    q.push_many(range(12))
+    drain(mq)
+    assert q.stats().done == 12
