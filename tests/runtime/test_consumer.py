@@ -18,7 +18,7 @@ from tests.runtime.working import eventually
 def test_consumers_know_their_index_in_birth_order_and_how_many_they_are(mq: rowmq.Client) -> None:
     q = mq.queue("q")
     with ExitStack() as stack:
-        three = [stack.enter_context(q.consumer(beat=0.05, check_every=1)) for _ in range(3)]
+        three = [stack.enter_context(q.consumer(beat=0.05, check_every=1, missed=100)) for _ in range(3)]
         eventually(lambda: [c.count for c in three] == [3, 3, 3], "knowing each other")
         assert [c.index for c in three] == [0, 1, 2]
         three[0].close()

@@ -81,7 +81,8 @@ def test_a_full_buffer_makes_the_pusher_wait(sqlite_url: str) -> None:
 
         thread = threading.Thread(target=push_all)
         thread.start()
-        time.sleep(0.3)
+        eventually(lambda: len(pushed) >= 30, "a full buffer")
+        time.sleep(0.2)
         assert 30 <= len(pushed) <= 41  # the buffer, one batch on its way, and the one that waits
         blocker.execute("ROLLBACK")
         blocker.close()

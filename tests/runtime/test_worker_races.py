@@ -144,7 +144,7 @@ def test_a_handler_that_gives_up_on_a_doubtful_lease_does_not_have_its_message_d
 def test_a_lease_that_was_in_doubt_is_kept_again_when_the_store_is_back(
     memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    q = memory.queue("q", lease=0.2)
+    q = memory.queue("q", lease=0.8)
     outage = Outage(memory, monkeypatch)
     doubted: list[bool] = []
 
@@ -155,7 +155,7 @@ def test_a_lease_that_was_in_doubt_is_kept_again_when_the_store_is_back(
         outage.over.set()
         eventually(lambda: not message.lost, "being sure again")
         q.resume()
-        time.sleep(0.5)
+        time.sleep(1.8)
         doubted.append(message.lost)
 
     q.push("x")
@@ -192,7 +192,7 @@ def test_a_message_that_comes_back_to_its_own_worker_is_lost_for_the_handler_tha
 def test_the_keeper_outlives_an_error_that_nobody_foresaw(
     memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    q = memory.queue("q", lease=0.4)
+    q = memory.queue("q", lease=1)
     extend, asked = memory.store.extend, threading.Event()
     runs: list[int] = []
 
@@ -207,7 +207,7 @@ def test_the_keeper_outlives_an_error_that_nobody_foresaw(
     @q.handler
     def handle(_: ClaimedMessage) -> None:
         runs.append(1)
-        time.sleep(1)
+        time.sleep(2)
 
     q.push("x")
     with working(memory):
@@ -238,12 +238,12 @@ def test_a_queues_lease_that_is_made_shorter_is_kept_all_the_same(memory: rowmq.
     def handle(message: ClaimedMessage) -> None:
         runs.append(message.payload)
         if message.payload == "slow":
-            time.sleep(0.8)
+            time.sleep(2)
 
     with working(memory):
         q.push("quick")
         eventually(lambda: runs == ["quick"], "the settings being known")
-        q.configure(lease=0.2)
+        q.configure(lease=1)
         q.push("slow")
         eventually(lambda: q.stats().done == 2, "the end")
     assert runs == ["quick", "slow"]

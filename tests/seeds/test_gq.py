@@ -353,7 +353,7 @@ def test_at_most_once_a_message_whose_holder_vanished_is_never_delivered_again(m
 
 
 def test_at_least_once_a_message_whose_holder_vanished_comes_back_when_its_lease_ends(mq: Client) -> None:
-    emails = mq.queue("emails", lease=0.2)
+    emails = mq.queue("emails", lease=1)
     emails.push("again")
     with emails.consumer() as first, emails.consumer() as second:
         (held,) = first.pop()

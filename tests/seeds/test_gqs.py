@@ -252,11 +252,11 @@ def test_a_worker_claims_ahead_but_no_more_than_its_buffer_holds(mq: Client) -> 
 
 
 def test_a_lease_does_not_run_out_while_its_message_waits_in_the_buffer(mq: Client) -> None:
-    jobs, gate = gated(mq, lease=0.4)
+    jobs, gate = gated(mq, lease=1)
     with working(mq, concurrency=1):
         assert gate.reached.wait(15)
         eventually(lambda: jobs.stats().leased == 9)
-        time.sleep(1)
+        time.sleep(2)
         assert jobs.stats().leased == 9
         assert jobs.claim(10) == [], "nobody else gets them"
         gate.open.set()
@@ -265,14 +265,14 @@ def test_a_lease_does_not_run_out_while_its_message_waits_in_the_buffer(mq: Clie
 
 
 def test_a_lease_is_extended_while_the_handler_runs(mq: Client) -> None:
-    jobs = mq.queue("jobs", lease=0.3)
+    jobs = mq.queue("jobs", lease=1)
     id = jobs.push("long")
     attempts = []
 
     @jobs.handler
     def work(message: ClaimedMessage) -> None:
         attempts.append(message.attempt)
-        until = time.monotonic() + 1
+        until = time.monotonic() + 2
         while time.monotonic() < until:
             assert jobs.claim() == []
             time.sleep(0.02)
