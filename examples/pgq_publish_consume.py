@@ -30,6 +30,12 @@ def handle(message: rowmq.ClaimedMessage) -> None:
         raise ConnectionError("the bank does not answer")
 
 
+def unfinished(queue: rowmq.QueueHandle) -> int:
+    """How many messages wait, or are in somebody's hands, counted at one moment."""
+    stats = queue.stats()
+    return stats.ready + stats.scheduled + stats.leased
+
+
 def main(url: str) -> None:
     """Publish, consume, and count."""
     with rowmq.connect(url) as mq:
@@ -53,7 +59,7 @@ def main(url: str) -> None:
             on_invalid=to_junk,
         )
         worker.start()
-        while orders.stats().ready + orders.stats().scheduled + orders.stats().leased > 1:
+        while unfinished(orders) > 1:  # the test order is left alone
             time.sleep(0.05)
         worker.stop(timeout=5)
         stats = orders.stats()

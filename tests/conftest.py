@@ -9,6 +9,7 @@ TEST_POSTGRES_DSN and TEST_MYSQL_DSN name servers to use instead of private ones
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SERVERS = SessionServers()
+# What runs in the background of a shell is started with SIGINT ignored, and so would be whatever the tests
+# start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
