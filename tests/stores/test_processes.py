@@ -9,7 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from threading import Barrier
+from threading import Barrier, Thread
 from typing import TYPE_CHECKING
 
 from rowmq.core.delivery import Settlement, Want
@@ -21,6 +21,7 @@ from tests.stores.crew import crew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rowmq.core.delivery import Delivery
     from rowmq.core.history import Record
@@ -213,3 +214,22 @@ def test_a_child_keeps_its_messages_when_the_parent_closes_the_store(sql_url: st
             assert worker.lines() == [0]
     with closing(open_store(sql_url)) as store:
         assert counts(store) == {"ready": 101, "done": 50}
+
+
+def test_no_connection_is_opened_to_watch_a_sqlite_file_while_a_process_forks(tmp_path: Path) -> None:
+    """A child that inherits one believes that it holds locks that it does not hold."""
+    with closing(open_store(f"sqlite:///{tmp_path / 'queue.db'}")) as store:
+        store.queues.put("q")
+        database = store.database  # type: ignore[attr-defined]
+        watching = database.dialect._watching
+        database.dialect.hold_still(database.engine)
+        waiter = Thread(
+            target=database.dialect.wait, args=(database, [1], time.monotonic() + 0.3), daemon=True
+        )
+        waiter.start()
+        waiter.join(0.6)
+        assert waiter.is_alive()  # it waits for the fork, past its own time
+        assert watching._connection is None
+        database.dialect.let_go()
+        waiter.join(10)
+        assert not waiter.is_alive()

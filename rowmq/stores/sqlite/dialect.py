@@ -72,6 +72,8 @@ class SQLiteDialect(Dialect):
         }
         engine = create_engine(url.set(query={}, drivername="sqlite"), connect_args=arguments, **pool)
         event.listen(engine, "connect", lambda connection, _: _prepare(connection, SYNCHRONOUS[str(level)]))
+        if not self._memory:  # made here, so that a fork always finds it, and holds it still
+            self._watching = Watching(lambda: _detached(engine), str(url.database))
         return engine
 
     def guard(self, *, writes: bool) -> AbstractContextManager[object]:
@@ -174,7 +176,7 @@ class SQLiteDialect(Dialect):
         if self._memory:
             left = max(0.0, until - time.monotonic())
             return database.waiters.wait(queues, database.waiters.seen(queues), left)
-        return self._watch(database).wait(until)
+        return self._watching is not None and self._watching.wait(until)
 
     def close(self) -> None:
         """Close the connection that watches the file."""
@@ -193,12 +195,6 @@ class SQLiteDialect(Dialect):
         if self._watching is not None:
             self._watching.let_go()
 
-    def _watch(self, database: Database) -> Watching:
-        with self._writer:  # two threads must not make two
-            if self._watching is None:
-                self._watching = Watching(lambda: _detached(database), str(database.engine.url.database))
-            return self._watching
-
 
 def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
     """Set up a new connection. Two processes that switch to WAL at once get BUSY, whatever the timeout."""
@@ -216,9 +212,9 @@ def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
     connection.execute("PRAGMA cache_size = -32000")
 
 
-def _detached(database: Database) -> Any:
+def _detached(engine: Engine) -> Any:
     """A connection that no pool knows of."""
-    proxy = database.engine.raw_connection()
+    proxy = engine.raw_connection()
     connection = proxy.driver_connection
     proxy.detach()
     return connection
