@@ -149,3 +149,36 @@ def test_a_busy_worker_goes_on_by_itself_after_postgresql_was_restarted(own_post
             eventually(lambda: set(seen) == set(range(2000)), "going on")
             eventually(lambda: q.stats().done == 2000, "settling")
         done_once(mq, 2000)
+
+
+HOLDER = """
+import sys, rowmq
+with rowmq.connect(sys.argv[1]) as mq:
+    [message] = mq.queue("q").claim(lease=0.5)
+    print("held", flush=True)
+    sys.stdin.readline()
+    for act in (message.ack, message.retry, message.kill, message.release, message.extend):
+        try:
+            act()
+            print("done")
+        except rowmq.LeaseLost:
+            print("LeaseLost")
+"""
+
+
+def test_a_holder_paused_past_its_lease_gets_lease_lost_and_changes_nothing(url: str) -> None:
+    with rowmq.connect(url) as mq:
+        q = mq.queue("q")
+        q.push("x")
+        command = [sys.executable, "-c", HOLDER, url]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            holder.send_signal(signal.SIGSTOP)
+            (message,) = q.claim(wait=20, lease=60)
+            holder.send_signal(signal.SIGCONT)
+            said, _ = holder.communicate("go on\n", timeout=60)
+        assert said.split() == ["LeaseLost"] * 5
+        assert message.attempt == 2
+        assert q.stats().leased == 1
+        message.ack()
