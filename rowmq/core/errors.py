@@ -20,6 +20,7 @@
     ├── StopTimeout             a worker's handlers did not finish in time
     └── StoreError
         ├── StoreUnavailable    down, refused, or too busy after all tries; nothing was written
+        │   └── Overloaded      a server has more callers waiting than it takes; nothing was written
         ├── OutcomeUnknown      the reply to COMMIT was lost: written or not, look before repeating
         ├── TransactionConflict the caller's own transaction must be run again by the caller
         ├── SchemaOutdated      the tables are missing or of another version
@@ -159,6 +160,13 @@ class StoreUnavailable(StoreError):
     """The store cannot be reached, refuses us, or stayed too busy. Nothing was written.
 
     Try again later; producers and workers do so by themselves.
+    """
+
+
+class Overloaded(StoreUnavailable):
+    """A server has so many callers waiting that it turned this one away. Nothing was written.
+
+    Ask again in a moment.
     """
 
 

@@ -1,0 +1,194 @@
+"""The ASGI application: from a request to its answer, the same way for every family of routes."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from rowmq.core.errors import RowMQError
+from rowmq.doors.http.answer import Answer, text
+from rowmq.doors.http.call import Broker, Call
+from rowmq.doors.http.guard import Guard
+from rowmq.doors.http.refusal import Refusal, bad_request, forbidden
+from rowmq.doors.http.request import Receive, Request, Scope
+from rowmq.doors.http.right import ANYBODY, Principal
+from rowmq.doors.http.route import Family, Route, Router
+from rowmq.runtime.log import event, logger
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+NOW = b"rowmq-now"
+
+
+class App:
+    """The server's application. ``clients_clock`` lets requests say what time it is, for tests alone."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        families: Iterable[Family],
+        *,
+        guard: Guard | None = None,
+        request_timeout: float | None = 30.0,
+        clients_clock: bool = False,
+    ) -> None:
+        self.broker = broker
+        self.router = Router(families)
+        self._guard = guard or Guard()
+        self._timeout, self._clients_clock = request_timeout, clients_clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; what else a server offers is declined."""
+        if scope["type"] != "http":
+            return
+        request, started = Request(scope, receive), time.perf_counter()
+        route, answer = await self._answered(request)
+        size = await _send(send, answer, bodiless=request.method == "HEAD")
+        self._note(request, route, answer.status, size, time.perf_counter() - started)
+
+    async def _answered(self, request: Request) -> tuple[Route | None, Answer]:
+        """The answer, whatever happens; in the language of the route if one was found."""
+        family, route = None, None
+        try:
+            self._guard.check(request)
+            family, route, path = self.router.find(request.method, request.parts)
+            return route, await self._within_time(route, request, path)
+        except (Refusal, RowMQError) as error:
+            return route, (family.refuse if family else _refuse)(error)
+        except Exception as error:  # noqa: BLE001 - a caller gets an answer, and never our traceback
+            incident = uuid4().hex
+            event(logger, logging.ERROR, "http.failed", exc_info=error, incident=incident, path=_shape(route))
+            return route, (family.refuse if family else _refuse)(
+                Refusal(500, f"our mistake, noted as {incident}")
+            )
+
+    async def _within_time(self, route: Route, request: Request, path: dict[str, str]) -> Answer:
+        try:
+            async with asyncio.timeout(None if route.lasts else self._timeout):
+                return await self._called(route, request, path)
+        except TimeoutError:
+            raise Refusal(408, f"this took longer than {self._timeout:g} seconds") from None
+
+    async def _called(self, route: Route, request: Request, path: dict[str, str]) -> Answer:
+        principal = await self._principal(route, request)
+        _authorise(route, principal, path)
+        body = await self._body(route, request)
+        query = _query(route, request)
+        call = Call(self.broker, request, principal, path, query, body, self._now(request))
+        return await route.endpoint(call)
+
+    async def _principal(self, route: Route, request: Request) -> Principal:
+        if route.open:
+            return ANYBODY
+        if route.signed:
+            return self.broker.access.signer(request, await request.body(route.limit))
+        return self.broker.access.principal(request)
+
+    async def _body(self, route: Route, request: Request) -> Any:
+        if route.body is None:
+            return None
+        whole = await request.body(route.limit)
+        if route.body is bytes:
+            return whole
+        try:
+            return msgspec.json.decode(whole, type=route.body)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+            raise bad_request(f"the body is not what it should be: {error}") from None
+
+    def _now(self, request: Request) -> datetime | None:
+        said = request.header(NOW) if self._clients_clock else None
+        return None if said is None else datetime.fromisoformat(said)
+
+    def _note(self, request: Request, route: Route | None, status: int, size: int, seconds: float) -> None:
+        """One line in the log; the path as the route has it, because names are the caller's."""
+        if logger.isEnabledFor(logging.INFO):
+            event(
+                logger,
+                logging.INFO,
+                "http.request",
+                method=request.method,
+                path=_shape(route),
+                status=status,
+                size=size,
+                seconds=round(seconds, 6),
+            )
+
+
+def _authorise(route: Route, principal: Principal, path: dict[str, str]) -> None:
+    """Deny, unless the route is open, asks later itself, or the principal has its right."""
+    if route.open or route.late:
+        return
+    if route.right is None:
+        raise forbidden()
+    over = None if route.over is None else path[route.over]
+    allowed = principal.may_everywhere(route.right) if over is None else principal.may(route.right, over)
+    if not allowed:
+        raise forbidden()
+
+
+def _query(route: Route, request: Request) -> Any:
+    """The query as the route's type: a field that the type has as a list may come more than once."""
+    if route.query is None:
+        return None
+    said: dict[str, Any] = {}
+    lists = {each.encode_name for each in msgspec.structs.fields(route.query) if _is_list(each.type)}
+    for name, value in request.query:
+        if name in lists:
+            said.setdefault(name, []).append(value)
+        elif name in said:
+            raise bad_request(f"the query says {name!r} twice")
+        else:
+            said[name] = value
+    try:
+        return msgspec.convert(said, route.query, strict=False)
+    except msgspec.ValidationError as error:
+        raise bad_request(f"the query is not what it should be: {error}") from None
+
+
+def _is_list(kind: Any) -> bool:
+    return "list" in str(kind) or "tuple" in str(kind)
+
+
+def _shape(route: Route | None) -> str:
+    return "-" if route is None else route.path
+
+
+def _refuse(error: Exception) -> Answer:
+    """No, in plain text, where no route was found."""
+    if isinstance(error, Refusal):
+        return text(error.status, error.sentence, error.headers)
+    return text(500, "our mistake")
+
+
+async def _send(send: Send, answer: Answer, *, bodiless: bool) -> int:
+    headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in answer.headers.items()]
+    if answer.body or answer.type:
+        headers.append((b"content-type", answer.type.encode()))
+    if isinstance(answer.body, AsyncIterator):
+        return await _stream(send, answer.status, headers, answer.body, bodiless=bodiless)
+    headers.append((b"content-length", b"%d" % len(answer.body)))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if bodiless else answer.body})
+    return len(answer.body)
+
+
+async def _stream(
+    send: Send,
+    status: int,
+    headers: list[tuple[bytes, bytes]],
+    pieces: AsyncIterator[bytes],
+    *,
+    bodiless: bool,
+) -> int:
+    size = 0
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    if not bodiless:
+        async for piece in pieces:
+            size += len(piece)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+    return size
