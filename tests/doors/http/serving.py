@@ -1,0 +1,103 @@
+"""Real servers for tests: in a thread of this process, or as a process of their own."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from rowmq.doors.http.serving import Server, Settings, bind
+from rowmq.runtime.client import Client, connect
+from tests.doors.program import environment
+
+PATIENCE = 30.0
+
+
+@contextmanager
+def serving(where: str | Client = "memory://", **settings: Any) -> Iterator[str]:
+    """Serve a store, by its URL or through a client, in a thread; the server's base URL.
+
+    ``settings`` are those of serving.Settings: access, guard, request_timeout, clients_clock and others. A client
+    that was given stays open.
+    """
+    client = connect(where) if isinstance(where, str) else where
+    listener = bind("127.0.0.1", 0)
+    server = Server(client, listener, Settings(**settings))
+    thread = threading.Thread(target=server.run, name="tested-server")
+    thread.start()
+    try:
+        assert server.ready.wait(PATIENCE), "the server has not started"
+        scheme = "https" if settings.get("tls") else "http"
+        yield f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.stop()
+        thread.join(PATIENCE)
+        if isinstance(where, str):
+            client.close()
+    assert not thread.is_alive(), "the server has not stopped"
+
+
+class Served(NamedTuple):
+    """A process that serves, and where."""
+
+    process: subprocess.Popen[str]
+    url: str
+
+
+@contextmanager
+def served(
+    *arguments: str, folder: Path, port: int | None = None, ends: bool = True, **extra: str
+) -> Iterator[Served]:
+    """Run ``rowmq serve`` with these arguments as a process, from when it answers; killed at the end.
+
+    Without a port it is a free one. ``ends`` asks it to stop first, and to end well.
+    """
+    chosen = free_port() if port is None else port
+    command = [sys.executable, "-m", "rowmq", "serve", "-p", str(chosen), *arguments]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(**extra),
+    ) as process:
+        try:
+            url = f"http://127.0.0.1:{chosen}"
+            _await(process, url)
+            yield Served(process, url)
+            if ends and process.poll() is None:
+                process.terminate()
+                assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        number: int = found.getsockname()[1]
+        return number
+
+
+def _await(process: subprocess.Popen[str], url: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not _answers(url):
+        if process.poll() is not None:
+            raise AssertionError(f"the server has ended: {process.communicate()[0]}")
+        assert time.monotonic() < end, "the server does not answer"
+        time.sleep(0.02)
+
+
+def _answers(url: str) -> bool:
+    try:
+        httpx.get(f"{url}/healthz")
+    except httpx.TransportError:
+        return False
+    return True
