@@ -160,6 +160,12 @@ class History(Protocol):
     def get(self, id: UUID, *, now: datetime | None = None) -> Record | None:
         """The message with this id, or None."""
 
+    def receipt(self, id: UUID, *, now: datetime | None = None) -> Receipt | None:
+        """The receipt of whoever holds the message now; None if nobody does, or the lease has ended.
+
+        For protocols whose holders show an id instead of a receipt: what is settled with it is still fenced.
+        """
+
     def find(
         self,
         queue: str | None = None,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from rowmq.core.delivery import Receipt
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Amendment, FailedAttempt, LedgerEntry, Page, Record, Swept
 from rowmq.core.outcome import State
@@ -22,6 +23,14 @@ class MemoryHistory(Role):
         """The message with this id, or None."""
         seq = self.tables.seqs.get(id)
         return None if seq is None else record(self.tables, seq, self.tables.clock(now))
+
+    @atomic
+    def receipt(self, id: UUID, *, now: datetime | None = None) -> Receipt | None:
+        """The receipt of whoever holds the message now, or None."""
+        row = self.tables.pending.get(self.tables.seqs.get(id, 0))
+        if row is None or row.token is None or row.time <= self.tables.clock(now):
+            return None
+        return Receipt(row.seq, row.token)
 
     @atomic
     def find(

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from rowmq.core.clock import micros, moment
+from rowmq.core.delivery import Receipt
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Amendment, FailedAttempt, LedgerEntry, Page, Record, Swept
 from rowmq.core.outcome import Reason, State
@@ -46,6 +47,17 @@ class SQLHistory:
             return found[0] if found else None
 
         return self._database.read(work)
+
+    def receipt(self, id: UUID, *, now: datetime | None = None) -> Receipt | None:
+        """The receipt of whoever holds the message now, or None."""
+        dialect = self._database.dialect
+
+        def work(cursor: Cursor) -> Receipt | None:
+            rows = cursor.all("messages_by_id", ids=[dialect.id_in(id)])
+            held = cursor.all("hold", seqs=[rows[0][1]]) if rows else []
+            return _receipt(Owing(*held[0]), clock(cursor, stamp(now))) if held else None
+
+        return self._database.run(work)
 
     def find(
         self,
@@ -181,6 +193,10 @@ class SQLHistory:
             return _found(cursor, state, conditions, parameters, limit, given)
 
         return self._database.read(work)
+
+
+def _receipt(row: Owing, now: int) -> Receipt | None:
+    return Receipt(row.seq, row.token) if row.token is not None and row.time > now else None
 
 
 def _found(

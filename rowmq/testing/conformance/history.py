@@ -47,6 +47,41 @@ def amend(store: Store, amendment: Amendment, *given: UUID, to: str | None = Non
     return store.history.amend(given, amendment, to=to, now=after(seconds))
 
 
+# The receipt of a holder.
+
+
+def test_the_receipt_of_a_held_message_is_its_holders(store: Store) -> None:
+    put_queue(store)
+    push(store, *messages(3))
+    held = claim(store, 2)
+    assert [store.history.receipt(each.id, now=after(1)) for each in held] == [each.receipt for each in held]
+
+
+def test_a_message_that_nobody_holds_has_no_receipt(store: Store) -> None:
+    given = put_one_of_each(store)
+    found = {state: store.history.receipt(id, now=after(1)) for state, id in given.items()}
+    assert [state for state, receipt in found.items() if receipt is not None] == [State.LEASED]
+    assert store.history.receipt(uuid4(), now=after(1)) is None
+
+
+def test_a_receipt_is_nobodys_once_its_lease_has_ended(store: Store) -> None:
+    put_queue(store)
+    push(store, message())
+    held = claim_one(store, lease=span(10))
+    assert store.history.receipt(held.id, now=after(9)) == held.receipt
+    assert store.history.receipt(held.id, now=after(10)) is None
+
+
+def test_a_message_given_back_has_no_receipt_until_it_is_claimed_again(store: Store) -> None:
+    put_queue(store)
+    push(store, message())
+    held = claim_one(store)
+    settle(store, held, Retry(delay=span(5)))
+    assert store.history.receipt(held.id, now=after(1)) is None
+    again = claim_one(store, now=after(6))
+    assert store.history.receipt(held.id, now=after(6)) == again.receipt != held.receipt
+
+
 # Find.
 
 
