@@ -53,7 +53,7 @@ class Lane:
         self.waiting: list[Ask] = []
 
     def take(self) -> list[Ask]:
-        """The asks of the next call; whoever has gone away is left out."""
+        """The asks of the next call. Only one thread takes, and only one adds, at the end."""
         count, weight = 0, 0
         for ask in self.waiting[:LARGEST]:
             weight += ask.weight
@@ -90,7 +90,8 @@ class Gather:
         self._claims, self._pushes = Lane(self._claim), Lane(store.push)
         self._lanes = (self._settles, self._extends, self._claims, self._pushes)
         self._changed = threading.Condition()
-        self._closed, self._bytes = False, 0
+        self._closed = self._waking = False
+        self._bytes = 0
         self._hands = ThreadPoolExecutor(HANDS, thread_name_prefix="rowmq-hand")
         self._thread = threading.Thread(target=self._run, name="rowmq-gather", daemon=True)
         self._polls = LongPolls(store, self._claimed, self.give_back)
@@ -187,9 +188,16 @@ class Gather:
             raise Overloaded(f"more than {ROOM} bytes are waiting to be stored; push again in a moment")
 
     def _put(self, lane: Lane, ask: Ask) -> None:
+        """Have it done, together with what else comes in this turn of the event loop."""
+        lane.waiting.append(ask)  # atomic; the lock is only for waking
+        self._bytes += ask.weight
+        if not self._waking:
+            self._waking = True
+            self._loop.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        self._waking = False
         with self._changed:
-            lane.waiting.append(ask)
-            self._bytes += ask.weight
             self._changed.notify()
 
     def _run(self) -> None:
@@ -204,16 +212,15 @@ class Gather:
             return any(lane.waiting for lane in self._lanes)
 
     def _serve(self, lane: Lane) -> None:
-        with self._changed:
-            taken = lane.take()
-            self._bytes -= sum(ask.weight for ask in taken)
-        asks = [ask for ask in taken if not ask.future.done()]
-        if asks:
-            answers = lane.answers(asks)
-            self._loop.call_soon_threadsafe(self._resolve, lane, asks, answers)
+        taken = lane.take()
+        if taken:
+            asks = [ask for ask in taken if not ask.future.done()]
+            answers = lane.answers(asks) if asks else []
+            self._loop.call_soon_threadsafe(self._resolve, lane, taken, asks, answers)
 
-    def _resolve(self, lane: Lane, asks: Sequence[Ask], answers: Sequence[Any]) -> None:
+    def _resolve(self, lane: Lane, taken: Sequence[Ask], asks: Sequence[Ask], answers: Sequence[Any]) -> None:
         """In the event loop: hand out the answers; what was claimed for one who has gone goes back."""
+        self._bytes -= sum(ask.weight for ask in taken)
         for ask, answer in zip(asks, answers, strict=True):
             if ask.future.done():
                 if lane is self._claims and not isinstance(answer, Exception):
