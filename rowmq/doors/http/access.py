@@ -1,9 +1,25 @@
 """Who is asking: from what a request shows to a principal."""
 
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
+from rowmq.doors.http import signature
+from rowmq.doors.http.refusal import Refusal, unauthorized
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import ANYBODY, Principal
+from rowmq.doors.http.tokens import Ring, Watched, utc_now
+
+BURST, REFILL = 20, 0.5
+"""How many failures an address has at once, and how many more each second."""
+ADDRESSES = 10_000
+"""How many addresses are remembered; the one that failed longest ago is forgotten first."""
+IPV6_SITE = 64
+"""How many bits of an IPv6 address are one caller's: he has all the others to choose from."""
 
 
 class Access(Protocol):
@@ -26,3 +42,111 @@ class Open:
     def signer(self, request: Request, body: bytes) -> Principal:  # noqa: ARG002 - signed or not
         """Anybody."""
         return ANYBODY
+
+
+class Tokens:
+    """Those whom a tokens file knows, by a bearer token or by the signature of an AWS key.
+
+    Raises InvalidSetting if the file cannot be used. Failures are limited for each address; whoever shows
+    what is right gets in all the same, or anybody could keep out those who share an address with him.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._file = Watched(path, clock=clock)
+        self._now, self._failures = now, Failures(clock)
+
+    @property
+    def secret(self) -> str:
+        """What receipts are sealed with."""
+        return self._file.ring.secret
+
+    def principal(self, request: Request) -> Principal:
+        """Who has the token that the request bears."""
+        found = self._bearer(request, self._file.ring)
+        if found is None:
+            raise self._failures.count(request) or unauthorized()
+        return found
+
+    def signer(self, request: Request, body: bytes) -> Principal:
+        """Who has the key that the request is signed with, or the token that it bears."""
+        try:
+            return self._signer(request, body)
+        except Refusal as refusal:
+            raise self._failures.count(request) or refusal from None
+
+    def _signer(self, request: Request, body: bytes) -> Principal:
+        ring, now = self._file.ring, self._now()
+        signed = signature.read(request)
+        if signed is None:
+            return self._bearer(request, ring) or _missing(request)
+        key = ring.key(signed.key, now)
+        if key is None:
+            raise _unknown()
+        signed.check(request, body, secret=key.secret, now=now)
+        return key.principal
+
+    def _bearer(self, request: Request, ring: Ring) -> Principal | None:
+        token = bearer_of(request)
+        return None if token is None else ring.bearer(token, self._now())
+
+
+class Failures:
+    """Counts who failed to say who he is, by address; remembers a bounded number of them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def count(self, request: Request) -> Refusal | None:
+        """Count a failure; what to say instead, if there were too many."""
+        address, now = site_of(request), self._clock()
+        left, at = self._left.pop(address, (float(BURST), now))
+        left = min(BURST, left + (now - at) * REFILL)
+        self._left[address] = (max(left - 1, 0), now)
+        if len(self._left) > ADDRESSES:
+            self._left.popitem(last=False)
+        return None if left >= 1 else _too_many()
+
+
+def bearer_of(request: Request) -> str | None:
+    """The token in the Authorization header, the only place where one is looked for."""
+    scheme, _, token = (request.header(b"authorization") or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def site_of(request: Request) -> str:
+    """The address that a request came from, as far as it is one caller's."""
+    host = (request.scope.get("client") or ("",))[0]
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    if address.version == 4 or address.ipv4_mapped:  # noqa: PLR2004 - the protocol's version
+        return str(host)
+    return str(ipaddress.ip_network((host, IPV6_SITE), strict=False))
+
+
+def _missing(request: Request) -> Principal:
+    if request.header(b"authorization") is None:
+        raise Refusal(403, "the request is not signed", code="MissingAuthenticationToken")
+    raise _unknown()
+
+
+def _unknown() -> Refusal:
+    return Refusal(403, "the key or token of this request is not one we know", code="InvalidClientTokenId")
+
+
+def _too_many() -> Refusal:
+    wait = max(1, round(1 / REFILL))
+    return Refusal(
+        429, "too many failures from this address", {"retry-after": str(wait)}, code="RequestThrottled"
+    )

@@ -1,26 +1,72 @@
 """What no request may do, checked before anything of it is read."""
 
-from rowmq.doors.http.refusal import Refusal
+import ipaddress
+from collections.abc import Iterable
+
+from rowmq.doors.http.refusal import Refusal, bad_request
 from rowmq.doors.http.request import Request
+
+HEADERS, HEADER_BYTES = 100, 32 * 1024
+"""How many headers a request may have, and of how many bytes together."""
+PATH_BYTES = 8 * 1024
+"""How long an address may be, with its query."""
+LENGTH_DIGITS = 15
+LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
+ELSEWHERE = frozenset({"cross-site", "same-site"})
+ONCE = frozenset({b"host", b"content-length", b"transfer-encoding", b"authorization", b"origin"})
+"""Headers that count only once: of two, a proxy in front might believe the other."""
 
 
 class Guard:
-    """Checks the Host and Origin of a request, so that a web page elsewhere cannot reach a local server.
+    """Checks a request's frame: its size, how its body comes, and from which page it was sent.
 
-    ``hosts`` are the names that callers may use for this server, without ports; None allows any.
+    ``hosts`` are the names that callers may use for this server, without ports; None allows any. They and the
+    Origin keep web pages elsewhere from reaching a local server.
     """
 
-    def __init__(self, hosts: frozenset[str] | None = None) -> None:
-        self._hosts = hosts
+    def __init__(self, hosts: Iterable[str] | None = None) -> None:
+        self._hosts = None if hosts is None else frozenset(each.lower() for each in hosts)
 
     def check(self, request: Request) -> None:
         """Raises Refusal."""
-        host = request.header(b"host")
-        if self._hosts is not None and (host is None or bare(host) not in self._hosts):
+        headers = _headers(request)
+        if len(request.path) + len(request.scope["query_string"]) > PATH_BYTES:
+            raise Refusal(414, f"an address has at most {PATH_BYTES} bytes")
+        _check_body(headers)
+        self._check_host(headers)
+        _check_page(headers)
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._hosts is not None and bare(host) not in self._hosts:
             raise Refusal(421, "this server is not called that; say its name with --allow-host")
-        origin = request.header(b"origin")
-        if origin is not None and origin.partition("://")[2] != host:
-            raise Refusal(403, "a page of another origin may not ask this server")
+
+
+def known_hosts(host: str, allowed: Iterable[str] = ()) -> frozenset[str] | None:
+    """The names to allow for a server bound to this host: local ones and those allowed, or any.
+
+    A server that others can reach asks for tokens, which a page of another origin does not have; so there
+    only what was said is checked.
+
+    >>> sorted(known_hosts("127.0.0.1", ["queue.test"])), known_hosts("0.0.0.0")
+    (['127.0.0.1', '[::1]', 'localhost', 'queue.test'], None)
+    """
+    said = frozenset(bare(each) for each in allowed)
+    if is_local(host):
+        return LOCAL | said | {bare(host)}
+    return said | LOCAL if said else None
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach what is bound to this host.
+
+    >>> is_local("localhost"), is_local("127.0.0.2"), is_local("::1"), is_local("0.0.0.0"), is_local("")
+    (True, True, True, False, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def bare(host: str) -> str:
@@ -31,3 +77,38 @@ def bare(host: str) -> str:
     """
     name, _, port = host.lower().rpartition(":")
     return name if name and port.isdigit() else host.lower()
+
+
+def _headers(request: Request) -> dict[bytes, bytes]:
+    """The headers by name, if they are not too many, too long, or one of a kind there twice."""
+    found: dict[bytes, bytes] = {}
+    size, pairs = 0, request.scope["headers"]
+    if len(pairs) > HEADERS:
+        raise Refusal(431, f"a request has at most {HEADERS} headers")
+    for name, value in pairs:
+        size += len(name) + len(value)
+        if name in found and name in ONCE:
+            raise bad_request(f"the header {name.decode()} is there twice")
+        found[name] = value
+    if size > HEADER_BYTES:
+        raise Refusal(431, f"the headers of a request have at most {HEADER_BYTES} bytes")
+    return found
+
+
+def _check_body(headers: dict[bytes, bytes]) -> None:
+    """One way to tell where the body ends, and nothing in it to be unpacked."""
+    length, coding = headers.get(b"content-length"), headers.get(b"transfer-encoding")
+    if coding is not None and (length is not None or coding.lower() != b"chunked"):
+        raise bad_request("a body comes in chunks or with its length, not both, and in no other coding")
+    if length is not None and not (length.isdigit() and len(length) <= LENGTH_DIGITS):
+        raise bad_request("content-length is a number")
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Refusal(415, "send the body as it is: nothing is unpacked here")
+
+
+def _check_page(headers: dict[bytes, bytes]) -> None:
+    """No page of elsewhere: browsers say where a request comes from, and programs say nothing."""
+    origin, host = headers.get(b"origin"), headers.get(b"host", b"")
+    foreign = origin is not None and origin.lower().partition(b"://")[2] != host.lower()
+    if foreign or headers.get(b"sec-fetch-site", b"none").decode("latin-1") in ELSEWHERE:
+        raise Refusal(403, "a page of another origin may not ask this server")
