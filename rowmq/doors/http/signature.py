@@ -16,7 +16,7 @@ SKEW = timedelta(minutes=5)
 LONGEST = timedelta(days=7)
 """How far the clocks may differ, and how long a presigned address may be good for."""
 SCOPE_PARTS = 5
-FIELDS = ["Credential", "SignedHeaders", "Signature"]
+FIELDS = ["Credential", "Signature", "SignedHeaders"]
 _FIELD = re.compile(r"(Credential|SignedHeaders|Signature)=([^,\s]+)")
 _STAMP = re.compile(r"\d{8}T\d{6}Z")
 _SPACES = re.compile(r" +")
