@@ -14,93 +14,31 @@ from typing import Any, NamedTuple, get_type_hints
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.runtime.config_file import beside, find_file, flat
+from rowmq.runtime.config_sections import (
+    ConsumerConfig,
+    LogConfig,
+    MetricsConfig,
+    ProducerConfig,
+    ServerConfig,
+    WorkerConfig,
+    option,
+)
 
 DEFAULT_URL = "sqlite:///rowmq.db"
-
-
-def _option(
-    default: Any,
-    help: str,
-    *,
-    least: float | None = None,
-    most: float | None = None,
-    choices: tuple[str, ...] = (),
-) -> Any:
-    return field(default=default, metadata={"help": help, "least": least, "most": most, "choices": choices})
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerConfig:
-    """What ``rowmq work`` runs with."""
-
-    concurrency: int = _option(8, "How many handlers run at once in one process.", least=1)
-    buffer: int = _option(2000, "How many claimed messages may wait for a handler.", least=1)
-    batch: int = _option(1000, "How many messages one claim takes at most.", least=1, most=100_000)
-    poll: float = _option(1.0, "Seconds between looks at queues that have nothing.", least=0.001)
-    lease: float | None = _option(
-        None, "Seconds a message is held before others may have it; the queue's lease if unset.", least=0.001
-    )
-    timeout: float | None = _option(None, "Seconds a handler may run; no end if unset.", least=0.001)
-    stop_timeout: float = _option(30.0, "Seconds that running handlers get to finish at a stop.", least=0)
-    processes: int = _option(1, "How many processes run a worker each.", least=1, most=1024)
-    sweep_every: float = _option(10.0, "Seconds between sweeps of overdue and old messages.", least=0.001)
-
-
-@dataclass(frozen=True, slots=True)
-class ProducerConfig:
-    """What ``rowmq push --from`` gathers messages with."""
-
-    batch: int = _option(
-        1, "How many messages are pushed together; rowmq push --from takes 500 if this is 1.", least=1
-    )
-    linger: float = _option(
-        0.05, "Seconds after which a batch that is not full is pushed all the same.", least=0
-    )
-    buffer: int = _option(10_000, "How many messages may wait to be pushed.", least=1)
-
-
-@dataclass(frozen=True, slots=True)
-class ConsumerConfig:
-    """What ``rowmq observe`` registers with."""
-
-    batch: int = _option(10, "How many messages one claim takes at most.", least=1, most=100_000)
-    beat: float = _option(2.0, "Seconds between signs of life.", least=0.001)
-    check_every: int = _option(5, "Beats between looks at one's place among the others.", least=1)
-    missed: int = _option(3, "Missed beats after which a consumer is forgotten.", least=1)
-
-
-@dataclass(frozen=True, slots=True)
-class LogConfig:
-    """What ``rowmq work`` logs to standard error."""
-
-    level: str = _option(
-        "info",
-        "The least important events to log.",
-        choices=("debug", "info", "warning", "error", "critical"),
-    )
-    format: str = _option("text", "Lines for people or for machines.", choices=("text", "json"))
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsConfig:
-    """Where ``rowmq work`` serves metrics."""
-
-    host: str = _option("127.0.0.1", "The address that metrics are served at.")
-    port: int | None = _option(
-        None, "The port that metrics are served at; none if unset.", least=1, most=65535
-    )
+TRUTHS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """Every option. ``load()`` reads it; ``load().url`` is the store that no argument named."""
 
-    url: str = _option(DEFAULT_URL, "The store's URL.")
+    url: str = option(DEFAULT_URL, "The store's URL.")
     worker: WorkerConfig = field(default_factory=WorkerConfig)
     producer: ProducerConfig = field(default_factory=ProducerConfig)
     consumer: ConsumerConfig = field(default_factory=ConsumerConfig)
     log: LogConfig = field(default_factory=LogConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
+    server: ServerConfig = field(default_factory=ServerConfig)
 
 
 class Option(NamedTuple):
@@ -113,6 +51,7 @@ class Option(NamedTuple):
     least: float | None
     most: float | None
     choices: tuple[str, ...]
+    path: bool
 
     @property
     def env(self) -> str:
@@ -122,8 +61,8 @@ class Option(NamedTuple):
     @property
     def meaning(self) -> str:
         """What a value must be, as a sentence goes on."""
-        if self.choices:
-            return "one of " + ", ".join(self.choices)
+        if self.choices or self.kind is bool:
+            return "one of " + ", ".join(self.choices or TRUTHS)
         kind = {int: "a whole number", float: "a number", str: "text"}[self.kind]
         bounds = {"of at least": self.least, "of at most": self.most}
         said = [f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None]
@@ -132,20 +71,20 @@ class Option(NamedTuple):
     @property
     def kind(self) -> Any:
         """The type of a value that is given."""
-        return next(each for each in (int, float, str) if self.type in (each, each | None))
+        return next(each for each in (bool, int, float, str) if self.type in (each, each | None))
 
     def parse(self, value: Any, where: str) -> Any:
         """The value of a TOML file or, as text, of a variable; ``where`` it stands is for the error."""
         if isinstance(value, str) and self.kind is not str:
-            value = self._number(value.strip())
-        good = isinstance(value, int | float if self.kind is float else self.kind) and not isinstance(
-            value, bool
-        )
-        if not good or not self._allowed(value):
+            value = self._read(value.strip())
+        good = isinstance(value, int | float if self.kind is float else self.kind)
+        if not good or isinstance(value, bool) != (self.kind is bool) or not self._allowed(value):
             raise InvalidSetting(f"{where} is {self.meaning}, not {value!r}")
         return float(value) if self.kind is float else value
 
-    def _number(self, text: str) -> Any:
+    def _read(self, text: str) -> Any:
+        if self.kind is bool:
+            return TRUTHS.get(text.lower(), text)
         try:
             return self.kind(text)
         except ValueError:
@@ -203,7 +142,7 @@ def _from_file(known: Mapping[str, Option], folder: Path) -> dict[str, Any]:
         said[name] = known[name].parse(value, f"{name} in {path}")
     if "url" in said:
         said["url"] = beside(said["url"], path.parent)
-    return said
+    return said | {name: str(path.parent / said[name]) for name in said if known[name].path}
 
 
 def _hint(name: str, known: Mapping[str, Option]) -> str:

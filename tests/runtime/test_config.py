@@ -73,6 +73,14 @@ def test_a_relative_path_in_a_file_is_relative_to_the_file(url: str, meant: str,
     assert load(folder=below, environment={}).url == meant.format(folder=tmp_path)
 
 
+def test_a_path_in_a_file_is_relative_to_the_file_too(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    (tmp_path / "rowmq.toml").write_text('[server]\ntokens = "tokens.toml"\ntls_cert = "/etc/cert.pem"')
+    found = load(folder=below, environment={}).server
+    assert (found.tokens, found.tls_cert) == (str(tmp_path / "tokens.toml"), "/etc/cert.pem")
+
+
 def test_a_relative_path_in_the_environment_is_relative_to_the_working_directory(tmp_path: Path) -> None:
     assert loaded(tmp_path, ROWMQ_URL="sqlite:///jobs.db").url == "sqlite:///jobs.db"
 
@@ -84,8 +92,10 @@ def test_an_empty_variable_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_can_be_set_in_the_file_and_in_the_environment(name: str, tmp_path: Path) -> None:
     option = next(each for each in options() if each.name == name)
-    value = option.choices[-1] if option.choices else {int: 7, float: 0.5, str: "memory://"}[option.kind]
-    text = f'"{value}"' if isinstance(value, str) else value
+    value = (
+        option.choices[-1] if option.choices else {bool: True, int: 7, float: 0.5, str: "/a/b"}[option.kind]
+    )
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower()
     for config in (
         loaded(tmp_path, toml=f"{name} = {text}"),
         load(folder=Path("/"), environment={option.env: str(value)}),
@@ -103,6 +113,7 @@ def test_every_option_can_be_set_in_the_file_and_in_the_environment(name: str, t
         ("ROWMQ_WORKER_POLL", "nan", "is a number of at least 0.001, not nan"),
         ("ROWMQ_METRICS_PORT", "70000", "is a whole number of at least 1 and of at most 65535, not 70000"),
         ("ROWMQ_LOG_FORMAT", "xml", "is one of text, json, not 'xml'"),
+        ("ROWMQ_SERVER_INSECURE", "1", "is one of true, false, not '1'"),
     ],
 )
 def test_a_bad_variable_is_named_in_one_sentence(
@@ -121,6 +132,7 @@ def test_a_bad_variable_is_named_in_one_sentence(
             "worker.concurrency = true",
             "worker.concurrency in {file} is a whole number of at least 1, not True",
         ),
+        ("server.insecure = 1", "server.insecure in {file} is one of true, false, not 1"),
         ("worker.batch = 1.5", "worker.batch in {file} is a whole number"),
         ("worker.lease = []", "worker.lease in {file} is a number of at least 0.001, not []"),
         ("url = 5", "url in {file} is text, not 5"),

@@ -57,7 +57,7 @@ def _assignment(key: str, default: object, config: Config) -> str:
 def _toml(value: object) -> str:
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _tell(session: Session, queues: Sequence[str], path: Path | None) -> None:
