@@ -81,22 +81,25 @@ class Request:
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     async def leaves(self) -> None:
-        """Return when the caller has gone; only after the body was read."""
+        """Return when the caller has gone; what is left of its body is thrown away."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     def gone(self) -> bool:
-        """Whether the caller has gone; only after the body was read.
+        """Whether the caller has gone; what is left of its body is thrown away.
 
         One step of the server's own receive tells: it is done at once, or would wait.
         """
-        step = self._receive().__await__()
-        try:
-            next(step)
-        except StopIteration as told:
-            return bool(told.value["type"] == "http.disconnect")
-        step.close()
-        return False
+        while True:
+            step = self._receive().__await__()
+            try:
+                next(step)
+            except StopIteration as told:
+                if told.value["type"] == "http.disconnect":
+                    return True
+            else:
+                step.close()
+                return False
 
 
 class Gone(Refusal):
