@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import importlib
-import importlib.util
 import os
 import signal
 import socket
@@ -25,6 +24,7 @@ from rowmq.doors.http.call import Broker
 from rowmq.doors.http.guard import Guard
 from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
+from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import Client
 from rowmq.runtime.gather import Gather
 
@@ -47,6 +47,7 @@ class Settings:
     """What receipts are sealed with, the same for all servers of a store; its URL if unset."""
     tls: ssl.SSLContext | None = None
     clients_clock: bool = False
+    sqs: SQSSettings = field(default_factory=SQSSettings)
 
 
 class Server:
@@ -147,17 +148,29 @@ def make_app(client: Client, gather: Gather, settings: Settings) -> App:
     broker = Broker(client, gather, settings.access, Seal(_key(client, settings)))
     return App(
         broker,
-        families(),
+        families(settings),
         guard=settings.guard,
         request_timeout=settings.request_timeout,
         clients_clock=settings.clients_clock,
     )
 
 
-def families() -> list[Family]:
+def families(settings: Settings) -> list[Family]:
     """Every family of routes there is."""
-    names = [f"rowmq.doors.http.{name}" for name in FAMILIES]
-    return [importlib.import_module(name).family() for name in names if importlib.util.find_spec(name)]
+    found = [_module(name) for name in FAMILIES]
+    return [_family(module, settings) for module in found if hasattr(module, "family")]
+
+
+def _family(module: Any, settings: Settings) -> Family:
+    family: Family = module.family(settings.sqs) if module.__name__.endswith("sqs") else module.family()
+    return family
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(f"rowmq.doors.http.{name}")
+    except ImportError:
+        return None
 
 
 def _key(client: Client, settings: Settings) -> bytes:

@@ -32,7 +32,8 @@ def serving(where: str | Client = "memory://", **settings: Any) -> Iterator[str]
     thread = threading.Thread(target=server.run, name="tested-server")
     thread.start()
     try:
-        assert server.ready.wait(PATIENCE), "the server has not started"
+        while not server.ready.wait(0.05):
+            assert thread.is_alive(), "the server has not started"
         scheme = "https" if settings.get("tls") else "http"
         yield f"{scheme}://127.0.0.1:{listener.getsockname()[1]}"
     finally:
