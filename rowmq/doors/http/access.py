@@ -12,7 +12,8 @@ from rowmq.doors.http import signature
 from rowmq.doors.http.refusal import Refusal, unauthorized
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import ANYBODY, Principal
-from rowmq.doors.http.tokens import Ring, Watched, utc_now
+from rowmq.doors.http.tokens import Ring, utc_now
+from rowmq.doors.http.tokens_file import Watched
 
 BURST, REFILL = 20, 0.5
 """How many failures an address has at once, and how many more each second."""

@@ -1,4 +1,4 @@
-"""The tokens file: who may enter, with what rights, and the key that receipts are sealed with.
+"""What a tokens file says: who may enter, with what rights, and what receipts are sealed with.
 
 Tokens are kept as plain SHA-256. Slow hashes are for passwords, which people choose and others guess; a
 token is 256 random bits, which nobody guesses, so a slow hash would only cost every request its time.
@@ -6,32 +6,24 @@ token is 256 random bits, which nobody guesses, so a slow hash would only cost e
 
 import hashlib
 import hmac
-import logging
-import os
 import secrets
-import stat
-import time
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
 
 from rowmq.core.errors import InvalidName, InvalidSetting
 from rowmq.core.names import check_name
 from rowmq.doors.http.right import EVERYTHING, Principal, Right
-from rowmq.runtime.log import event, logger
 
 MARK = "rowmq_"
 """What tokens begin with, so that scanners for leaked secrets can find them."""
 TOKEN_BYTES = 32
+KEY_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 SHORTEST_SECRET = 20
-FRESH = 1.0
-"""Seconds for which the file is believed unchanged."""
 HEX = set("0123456789abcdef")
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
 Patterns = tuple[str, ...]
 
 
@@ -105,57 +97,6 @@ class Ring:
         return [*self.tokens.values(), *self.keys.values()]
 
 
-class Watched:
-    """A tokens file that is read again when it changes, so that nobody has to restart a server to revoke.
-
-    A new state that cannot be used is logged, and the one before stays. Raises InvalidSetting if the first
-    one cannot be used.
-    """
-
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._path, self._clock = path, clock
-        self._seen, self._looked = _state(path), clock()
-        self._ring = read(path)
-
-    @property
-    def ring(self) -> Ring:
-        """What counts now."""
-        now = self._clock()
-        if now - self._looked >= FRESH:
-            self._looked = now
-            self._look()
-        return self._ring
-
-    def _look(self) -> None:
-        state = _state(self._path)
-        if state == self._seen:
-            return
-        self._seen = state
-        try:
-            self._ring = read(self._path)
-        except InvalidSetting as error:
-            event(logger, logging.ERROR, "tokens.kept", reason=str(error))
-        else:
-            event(logger, logging.INFO, "tokens.read", entries=len(self._ring.entries))
-
-
-def read(path: Path) -> Ring:
-    """What the file says. Raises InvalidSetting if it is missing or wrong, or if others may read it."""
-    try:
-        with path.open("rb") as file:
-            if os.name == "posix" and os.fstat(file.fileno()).st_mode & OTHERS:
-                raise InvalidSetting(f"{path} may be read by others than its owner; run: chmod 600 {path}")
-            text = file.read().decode()
-    except OSError as error:
-        raise InvalidSetting(f"the tokens file {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidSetting(f"the tokens file {path} is not UTF-8") from None
-    try:
-        return parse(text)
-    except InvalidSetting as error:
-        raise InvalidSetting(f"{path}: {error}") from None
-
-
 def parse(text: str) -> Ring:
     """What the text of a tokens file says. Raises InvalidSetting, which never repeats a secret."""
     try:
@@ -180,9 +121,19 @@ def parse(text: str) -> Ring:
     )
 
 
+def new_secret() -> str:
+    """A new secret for receipts, or for an AWS key."""
+    return secrets.token_hex(TOKEN_BYTES)
+
+
 def new_token() -> str:
     """A new token: 256 random bits as text."""
     return MARK + secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def new_key_id() -> str:
+    """A new id of an AWS key: of their length and alphabet, and unlike any of theirs."""
+    return "RMQK" + "".join(secrets.choice(KEY_LETTERS) for _ in range(16))
 
 
 def digest_of(token: str) -> bytes:
@@ -241,14 +192,6 @@ def _place(error: tomllib.TOMLDecodeError) -> str:
     """Where TOML went wrong, and not what stands there, which may be a secret."""
     _, found, place = str(error).rpartition("(")
     return place.removesuffix(")") if found else "somewhere"
-
-
-def _state(path: Path) -> tuple[int, ...] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def utc_now() -> datetime:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from rowmq.core.errors import InvalidInput, InvalidSetting
 from rowmq.doors.http.right import Principal, Right
-from rowmq.doors.http.tokens import FRESH, Watched, check_pattern, new_token, parse, read
+from rowmq.doors.http.tokens import Key, Token, check_pattern, digest_of, new_token, parse
+from rowmq.doors.http.tokens_file import FRESH, Watched, change, read, text_of
 from tests.doors.http.asked import SECRET, key_text, token_text, write_tokens
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -175,3 +176,35 @@ def test_a_pattern_is_accepted_if_its_only_star_is_its_last_character(pattern: s
         assert not good
     else:
         assert good
+
+
+@given(
+    st.lists(
+        st.tuples(NAMES, NAMES.filter(lambda name: "*" not in name)), max_size=5, unique_by=lambda e: e[0]
+    )
+)
+def test_whatever_is_written_is_read_the_same(pairs: list[tuple[str, str]]) -> None:
+    until = datetime(2027, 1, 1, 12, 30, tzinfo=UTC)
+    entries = [
+        Token(name=name, sha256=digest_of(name).hex(), push=(right, f"{right}*"), expires=until)
+        for name, right in pairs
+    ]
+    assert parse(text_of(SECRET, entries)).entries == entries
+
+
+def test_a_file_is_changed_as_a_whole_and_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.toml"
+    made = change(path, lambda entries: [*entries, Key(name="a", id="AK", secret="s" * 40)])
+    again = change(path, lambda entries: [*entries, Token(name="b", sha256="0" * 64)])
+    assert [entry.name for entry in again.entries] == ["b", "a"]
+    assert made.secret == again.secret == read(path).secret
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_change_that_the_file_may_not_say_changes_nothing(tmp_path: Path) -> None:
+    path = write_tokens(tmp_path / "tokens.toml", token_text("a", "x"))
+    before = path.read_bytes()
+    with pytest.raises(InvalidSetting, match="the same name"):
+        change(path, lambda entries: [*entries, Token(name="a", sha256="0" * 64)])
+    assert path.read_bytes() == before
