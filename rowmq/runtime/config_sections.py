@@ -95,7 +95,7 @@ class ServerConfig:
     body_timeout: float = option(
         10.0, "Seconds a body may take for each 10 KiB, coming or going.", least=0.001
     )
-    keep_alive: float = option(30.0, "Seconds a connection may be idle between requests.", least=0.001)
+    keep_alive: int = option(30, "Seconds a connection may be idle between requests.", least=1)
     connections: int = option(10_000, "How many connections there may be in one process.", least=1)
     tokens: str | None = option(None, "The file of tokens; everybody may do everything if unset.", path=True)
     tls_cert: str | None = option(None, "The file of the certificate, its chain included.", path=True)

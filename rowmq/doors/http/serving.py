@@ -21,17 +21,23 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.doors.http.access import Access, Open
 from rowmq.doors.http.app import App
 from rowmq.doors.http.call import Broker
+from rowmq.doors.http.connection import Connection, Limits
 from rowmq.doors.http.guard import Guard
 from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
 from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import Client
+from rowmq.runtime.crew import SIGNALS
 from rowmq.runtime.gather import Gather
+from rowmq.runtime.scheduler import Scheduler
+from rowmq.runtime.sweeper import Sweeper
+from rowmq.runtime.upkeep import Upkeep
 
 FAMILIES = ("native", "hq", "sqs", "operations")
 """The modules of this package that speak a language each."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BACKLOG = 2048
+TICKS = 10
+"""How many of uvicorn's ticks a second has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +46,17 @@ class Settings:
 
     access: Access = field(default_factory=Open)
     guard: Guard = field(default_factory=Guard)
+    limits: Limits = field(default_factory=Limits)
     request_timeout: float | None = 30.0
     stop_timeout: float = 30.0
     keep_alive: int = 30
     secret: str | None = None
     """What receipts are sealed with, the same for all servers of a store; its URL if unset."""
     tls: ssl.SSLContext | None = None
+    upkeep: bool = False
+    """Whether to sweep and to fire schedules, too."""
+    parent: int | None = None
+    """The process to follow: when it is gone this one stops, and until then it alone counts signals."""
     clients_clock: bool = False
     sqs: SQSSettings = field(default_factory=SQSSettings)
 
@@ -56,7 +67,7 @@ class Server:
     def __init__(self, client: Client, listener: socket.socket, settings: Settings | None = None) -> None:
         self._client, self._listener, self._settings = client, listener, settings or Settings()
         self.ready = threading.Event()
-        self._running: _Running | None = None
+        self._over = threading.Event()
 
     def run(self) -> None:
         """Serve, here, until a signal comes or ``stop`` is called; the store stays open."""
@@ -65,42 +76,68 @@ class Server:
 
     def stop(self) -> None:
         """Ask the server to stop, from any thread: what is being answered is answered, waiting ends now."""
-        if self._running is not None:
-            self._running.should_exit = True
+        self._over.set()
 
     async def serve(self) -> None:
         """Serve in the running event loop."""
-        gather = Gather(self._client.store)
+        gather, upkeep = Gather(self._client.store), self._upkeep()
         gather.start()
         try:
             app = make_app(self._client, gather, self._settings)
-            self._running = _Running(_config(app, self._settings), self._listener, self._settings, gather)
-            self._running.ready = self.ready
-            await self._running.serve()
+            await _Running(app, gather, self._listener, self._settings, self.ready, self._over).serve()
         finally:
             await gather.close()
+            self._over.set()
+            await asyncio.to_thread(upkeep.join)
+
+    def _upkeep(self) -> Upkeep:
+        store, wanted = self._client.store, self._settings.upkeep
+        sweeper = Sweeper(store, f"{socket.gethostname()}:{os.getpid()}")
+        upkeep = Upkeep(Scheduler(store) if wanted else None, sweeper if wanted else None, self._over)
+        upkeep.start()
+        return upkeep
 
 
 class _Running(uvicorn.Server):
-    """Uvicorn's server with our socket, our signals, and nobody left to wait at the end."""
-
-    ready: threading.Event
+    """Uvicorn's server with our socket, our signals, our timeouts, and nobody left to wait at the end."""
 
     def __init__(
-        self, config: uvicorn.Config, listener: socket.socket, settings: Settings, gather: Gather
+        self,
+        app: App,
+        gather: Gather,
+        listener: socket.socket,
+        settings: Settings,
+        ready: threading.Event,
+        over: threading.Event,
     ) -> None:
-        super().__init__(config)
-        self._listener, self._settings, self._gather = listener, settings, gather
+        super().__init__(_config(app, settings))
+        self._gather, self._listener, self._settings = gather, listener, settings
+        self._ready, self._over = ready, over
+        quickest = min(settings.limits.head, settings.limits.body)
+        self._every = max(1, min(TICKS, int(quickest * TICKS / 2)))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - we have ours
         """Accept connections."""
-        self.servers = [
-            await asyncio.get_running_loop().create_server(
-                self._connection, sock=self._listener, ssl=self._settings.tls, backlog=BACKLOG
-            )
-        ]
+        tls = self._settings.tls
+        server = await asyncio.get_running_loop().create_server(
+            self._connection,
+            sock=self._listener,
+            backlog=BACKLOG,
+            ssl=tls,
+            ssl_handshake_timeout=self._settings.limits.head if tls else None,
+        )
+        self.servers = [server]
         self.started = True
-        self.ready.set()
+        self._ready.set()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look whether somebody is too slow, or wants us to stop."""
+        if counter % self._every == 0:
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                connection.check(now)  # type: ignore[union-attr] # they are all ours
+        orphan = self._settings.parent is not None and os.getppid() != self._settings.parent
+        return await super().on_tick(counter) or self._over.is_set() or orphan
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more, answer who waits for messages, and finish what is being answered."""
@@ -122,16 +159,12 @@ class _Running(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - wherever it came
         """A signal has come."""
-        if self.should_exit:
+        if self.should_exit and self._settings.parent is None:
             os._exit(128 + sig)
         self.should_exit = True
 
     def _connection(self) -> asyncio.Protocol:
-        kind: Any = self.config.http_protocol_class
-        made: asyncio.Protocol = kind(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        return made
+        return Connection(self.config, self.server_state, self._settings.limits)
 
 
 def bind(host: str, port: int) -> socket.socket:
