@@ -1,4 +1,7 @@
-"""A wire to a database server that can be cut: the reply to a COMMIT, or the COMMIT itself, never arrives."""
+"""A wire to a database server that can be cut: the reply to a COMMIT, or the COMMIT itself, never arrives.
+
+A statement that is a transaction of its own is a COMMIT too.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Cut = Literal["reply", "request"]
-_COMMIT = re.compile(rb"COMMIT(\0|$)")
+_COMMIT = re.compile(rb"COMMIT(\0|$)|WITH queue AS MATERIALIZED")
 
 
 class Wire:
@@ -64,6 +67,8 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.cuts = 0
+        self.requests = 0
+        """How often a client has spoken."""
         self._lock = Lock()
         self._next: list[Cut] = []
         self._last = False
@@ -83,6 +88,7 @@ class Proxy:
     def cut_for(self, data: bytes) -> Cut | None:
         """Say whether this is a COMMIT to be cut, and how."""
         with self._lock:
+            self.requests += 1
             if not self._next or _COMMIT.search(data) is None:
                 return None
             self.cuts += 1

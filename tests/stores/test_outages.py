@@ -14,6 +14,7 @@ from rowmq.core.errors import OutcomeUnknown, RowMQError, StoreUnavailable
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Bury, Release, Retry, Settled
 from rowmq.stores import open_store
+from rowmq.stores.sql.at_once import LARGEST
 from rowmq.testing.build import message, messages
 from tests.servers import (
     Server,
@@ -203,15 +204,16 @@ BOTH = pytest.mark.parametrize("cut", ["reply", "request"])
 
 
 @BOTH
+@pytest.mark.parametrize("count", [3, LARGEST + 1], ids=["few", "many"])
 def test_a_push_whose_commit_got_no_reply_is_repeated_and_stored_once(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut, count: int
 ) -> None:
     far, proxy = wire
     proxy.cut_next_commit(cut)
-    answer = push(far, *messages(3))
+    answer = push(far, *messages(count))
     assert proxy.cuts == 1
-    assert store.queues.stats("q").ready == 3
-    assert [record.seq for record in store.history.find("q").records] == list(answer.seqs)
+    assert store.queues.stats("q").ready == count
+    assert [record.seq for record in store.history.find("q", limit=count).records] == list(answer.seqs)
 
 
 @BOTH

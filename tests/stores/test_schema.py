@@ -18,6 +18,7 @@ OWN = {
     "sqlite": {"last_seq", "synchronous", "insert_message", "insert_pending", "ack_hold"},
     "postgres": {
         "insert",
+        "insert_at_once",
         "ack",
         "durability",
         "partitioned",

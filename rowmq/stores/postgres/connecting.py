@@ -1,12 +1,15 @@
 """Connections of ours, and cursors on connections of others."""
 
-from collections.abc import Mapping, Sequence
+import selectors
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel, pq
 from psycopg.abc import AdaptContext
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import RowFactory, tuple_row
 from psycopg.types.array import ListBinaryDumper
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
@@ -20,6 +23,10 @@ DEFAULTS = {"application_name": "rowmq", "connect_timeout": "10"}
 PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 """The plan of a prepared statement stays when a table that was empty then has grown. So each is made for a
 table that has: by index, row by row."""
+
+_Selector = getattr(
+    selectors, "PollSelector", selectors.SelectSelector
+)  # the default one takes more calls to set up
 
 
 class Unreachable(psycopg.OperationalError):
@@ -94,6 +101,26 @@ def set_up(connection: psycopg.Connection[Any]) -> None:
     connection.isolation_level = IsolationLevel.READ_COMMITTED
     connection.cursor_factory = BinaryCursor
     adapt(connection)
+
+
+def is_silent(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
+    with _Selector() as selector:
+        selector.register(connection, selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+@contextmanager
+def autocommit(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Have each statement inside be a transaction of its own. Costs no round trip."""
+    connection.autocommit = True
+    try:
+        yield
+    finally:
+        if connection.info.transaction_status == TransactionStatus.IDLE:
+            connection.autocommit = False
+        else:  # broken or interrupted, and it must not come back to the pool as it is
+            connection.close()
 
 
 def adapt(context: AdaptContext) -> None:

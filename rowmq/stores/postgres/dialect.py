@@ -4,7 +4,6 @@ Many processes at once: rows are locked where they are found, and what others ha
 clock is the server's. A push notifies the processes that wait.
 """
 
-import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -18,11 +17,12 @@ from sqlalchemy.pool import QueuePool
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.stores.postgres.connecting import Joined, Unreachable, connect, options, set_up
-from rowmq.stores.postgres.listening import DEBOUNCE, Listener
+from rowmq.stores.postgres.inserting import Inserter
+from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
+from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Stored, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 
@@ -61,7 +61,7 @@ class PostgresDialect(Dialect):
 
     def __init__(self) -> None:
         self._listener = Listener()
-        self._notified: dict[int, float] = {}
+        self._inserter = Inserter()
         self._lax = False
         self._partitions = False
 
@@ -123,14 +123,14 @@ class PostgresDialect(Dialect):
         return list(values)
 
     def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
-        """One statement with an array for each column; NULL for a column that has no values."""
-        columns = {
-            name: None if values.count(None) == len(values) else list(values)
-            for name, values in zip(Fresh._fields, zip(*rows, strict=True), strict=True)
-        }
-        again = cursor.joined or cursor.attempt > 0
-        tell = [queue for queue in {row.queue for row in rows} if again or self._may_notify(queue)]
-        return [row[0] for row in cursor.all("insert", tell=tell or None, **columns)]
+        """One statement for all of them."""
+        return self._inserter.insert(cursor, rows)
+
+    def insert_at_once(
+        self, cursor: Cursor, queue: str, rows: Sequence[Due], now: int | None
+    ) -> Stored | None:
+        """One round trip instead of four; not where a setting must last for the transaction."""
+        return None if self._lax else self._inserter.insert_at_once(cursor, queue, rows, now)
 
     def pick(
         self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int
@@ -202,10 +202,3 @@ class PostgresDialect(Dialect):
     def close(self) -> None:
         """Stop listening."""
         self._listener.close()
-
-    def _may_notify(self, queue: int) -> bool:
-        now = time.monotonic()
-        if now - self._notified.get(queue, 0.0) < DEBOUNCE:
-            return False
-        self._notified[queue] = now
-        return True

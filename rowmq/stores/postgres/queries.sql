@@ -66,6 +66,33 @@ told AS MATERIALIZED (
 )
 SELECT given.seq FROM given CROSS JOIN (SELECT COUNT(*) FROM told) AS told ORDER BY given.place;
 
+-- A whole push of messages that are due as they come, by the name of their queue: no rows, and nothing done, if there is no
+-- such queue or its rules take more than this.
+-- name: insert_at_once
+WITH queue AS MATERIALIZED (
+    SELECT id, COALESCE(CAST(:now AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)) AS now
+    FROM rowmq_queues WHERE name = CAST(:name AS text) AND delay = 0 AND NOT fifo AND max_length IS NULL
+),
+given AS MATERIALIZED (
+    SELECT nextval('rowmq_messages_seq_seq') AS seq, queue.id AS queue, queue.now, said.*
+    FROM queue
+    CROSS JOIN unnest(CAST(:id AS uuid[]), CAST(:body AS bytea[]), CAST(:binary AS boolean[]), CAST(:metadata AS text[]),
+                      CAST(:priority AS bigint[]), CAST(:deadline AS bigint[])) WITH ORDINALITY
+      AS said (id, body, "binary", metadata, priority, deadline, place)
+),
+message AS (
+    INSERT INTO rowmq_messages (seq, id, queue, body, "binary", metadata, priority, created_at, deadline)
+    SELECT seq, id, queue, body, "binary", metadata, priority, now, deadline FROM given
+),
+pending AS (
+    INSERT INTO rowmq_pending (seq, queue, priority, visible_at, deadline)
+    SELECT seq, queue, priority, now, deadline FROM given
+),
+told AS MATERIALIZED (
+    SELECT pg_notify('rowmq', current_schema() || ':' || id) FROM queue WHERE id IS DISTINCT FROM CAST(:told AS bigint)
+)
+SELECT given.queue, given.seq FROM given CROSS JOIN (SELECT COUNT(*) FROM told) AS told ORDER BY given.place;
+
 -- name: messages_by_id
 SELECT id, seq, queue, body, "binary", metadata FROM rowmq_messages
 WHERE id = ANY(CAST(:ids AS uuid[]));

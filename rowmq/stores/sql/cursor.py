@@ -28,6 +28,8 @@ class Cursor:
         self.joined = joined
         self._queries = queries
         self._depth = 0
+        self.undecided = False
+        """Whether a break now leaves open if what was done counts."""
         self.pushed: set[int] = set()
         """Ids of queues to wake the waiters of once this is committed."""
 
@@ -77,6 +79,13 @@ class Cursor:
         finally:
             self._depth -= 1
         self.raw.execute(f"RELEASE SAVEPOINT {name}")
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """What is sent inside commits: if no answer comes, nobody knows whether it counted."""
+        self.undecided = True
+        yield
+        self.undecided = False  # not after an error, for which it is asked
 
     def _adapted(self, parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in parameters.items():

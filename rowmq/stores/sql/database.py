@@ -102,16 +102,17 @@ class Database:
 
     def _once(self, work: Callable[[Cursor], T], attempt: int, *, writes: bool) -> T:
         with self._gate, self.dialect.guard(writes=writes), self._connection() as connection:
-            committing = False
+            cursor = None
             try:
                 cursor = Cursor(connection.cursor(), self.queries, self.dialect, attempt=attempt)
                 self.dialect.begin(cursor.raw, writes=writes)
                 result = work(cursor)
-                committing = True
-                connection.commit()
+                with cursor.committing():
+                    connection.commit()
             except BaseException as error:
                 self._abandon(connection, error)
-                raise self._translated(error, committing=committing and writes) from error
+                undecided = cursor is not None and cursor.undecided
+                raise self._translated(error, committing=undecided and writes) from error
             cursor.raw.close()
         self.waiters.wake(cursor.pushed)
         return result

@@ -56,6 +56,24 @@ class Fresh(NamedTuple):
     group_id: int | None
 
 
+class Due(NamedTuple):
+    """A message to insert that is due as it comes, its queue and the time left to the statement."""
+
+    id: Any
+    body: bytes
+    binary: bool
+    metadata: str | None
+    priority: int
+    deadline: int | None
+
+
+class Stored(NamedTuple):
+    """What one statement has stored: the queue's key, and the messages' seqs in order."""
+
+    queue: int
+    seqs: list[int]
+
+
 def uuid_of(value: bytes) -> UUID:
     """What ``UUID(bytes=value)`` makes, in a third of the time: a claim makes one for each message."""
     made = _new(UUID)
@@ -128,6 +146,19 @@ class Dialect(ABC):
     @abstractmethod
     def insert(self, cursor: "Cursor", rows: Sequence[Fresh]) -> list[int]:
         """Insert messages with their pending rows, and return their seqs in order."""
+
+    def insert_at_once(
+        self,
+        cursor: "Cursor",  # noqa: ARG002 - for those that can
+        queue: str,  # noqa: ARG002
+        rows: Sequence[Due],  # noqa: ARG002
+        now: int | None,  # noqa: ARG002
+    ) -> Stored | None:
+        """Push to the queue of this name in one statement and without a transaction around it.
+
+        None, and nothing done, if there is no such statement, no such queue, or more to look at.
+        """
+        return None
 
     @abstractmethod
     def pick(

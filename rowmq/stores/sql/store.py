@@ -15,6 +15,7 @@ from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import Ack, Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
+from rowmq.stores.sql.at_once import push_at_once
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.consumers import SQLConsumers
@@ -68,7 +69,7 @@ class SQLStore:
     ) -> list[Pushed | RowMQError]:
         """Store each batch whole or not at all."""
         given = self._stamp(now)
-        return self.database.run(lambda cursor: Push(cursor, given).run(batches), tx=tx, repeatable=True)
+        return self.database.run(lambda cursor: self._push(cursor, batches, given), tx=tx, repeatable=True)
 
     def claim(
         self, queue: str, wants: Sequence[Want], *, now: datetime | None = None
@@ -128,6 +129,10 @@ class SQLStore:
 
     def _stamp(self, now: datetime | None) -> int | None:
         return stamp(now)
+
+    def _push(self, cursor: Cursor, batches: Sequence[Batch], now: int | None) -> list[Pushed | RowMQError]:
+        pushed = push_at_once(cursor, batches, now)
+        return Push(cursor, now).run(batches) if pushed is None else [pushed]
 
     def _claim(
         self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None
