@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
 
 from rowmq.stores.sql import database
-from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.cursor import Cursor, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,18 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-Transaction = list[Call]
+class Transaction(list[Call]):
+    """The calls of one transaction."""
+
+    alone = False
+    """Whether it was one statement that commits by itself, without BEGIN and COMMIT."""
+
+
+class Prepared(NamedTuple):
+    """A transaction to send again: methods, arguments, and the lists among these as a program has them."""
+
+    calls: list[tuple[str, tuple[Any, ...], dict[str, list[Any]]]]
+    alone: bool
 
 
 class _Spy:
@@ -56,8 +67,12 @@ def recording() -> Iterator[list[Transaction]]:
 
     class Recorded(Cursor):
         def __init__(self, raw: Any, *arguments: Any, **options: Any) -> None:
-            transactions.append([])
+            transactions.append(Transaction())
             super().__init__(_Spy(raw, transactions[-1]), *arguments, **options)
+
+        def all(self, statement: str, **parameters: Any) -> list[Row]:
+            transactions[-1].alone = transactions[-1].alone or self.undecided
+            return super().all(statement, **parameters)
 
     with mock.patch.object(database, "Cursor", Recorded):
         yield transactions
@@ -75,26 +90,33 @@ class Bare:
         self._driver: Any = self._connection.driver_connection
         self._cursor: Any = self._connection.cursor()
         self._many = store.database.dialect.many
+        self._alone = False
         self._held: list[Any] = []
 
-    def prepared(self, transaction: Transaction) -> list[tuple[str, tuple[Any, ...], dict[str, list[Any]]]]:
+    def prepared(self, transaction: Transaction) -> Prepared:
         """A transaction with its lists as a program has them, before it sends them."""
-        return [(method, arguments, _lists(arguments)) for method, arguments in transaction]
+        calls = [(method, arguments, _lists(arguments)) for method, arguments in transaction]
+        return Prepared(calls, transaction.alone)
 
-    def replay(self, transaction: list[tuple[str, tuple[Any, ...], dict[str, list[Any]]]]) -> None:
+    def replay(self, transaction: Prepared) -> None:
         """Send a prepared transaction again."""
+        if transaction.alone != self._alone:
+            self._driver.autocommit = self._alone = transaction.alone
         fetched = []
-        for method, given, lists in transaction:
+        for method, given, lists in transaction.calls:
             arguments = given
             if lists:
                 made = {name: self._many([value for value in values]) for name, values in lists.items()}  # noqa: C416
                 arguments = (given[0], {**given[1], **made})
             fetched.append(getattr(self._cursor, method)(*arguments))
-        self._driver.commit()
+        if not transaction.alone:
+            self._driver.commit()
         self._held = fetched
 
     def close(self) -> None:
         """Give the connection back."""
+        if self._alone:
+            self._driver.autocommit = False
         self._connection.close()
 
 
