@@ -30,7 +30,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_floor_is_the_last_time_taken_in_its_priority() -> None:
     floors = Floors()
-    floors.raise_to(1, [(9, 50), (0, 60), (0, 70)])
+    floors.raise_to(1, [(9, 50), (0, 60), (0, 70)], limit=3)
     assert dict(zip(PRIORITIES, floors.of(1, 100), strict=True)) == {
         **dict.fromkeys(range(10), 0),
         9: 50,
@@ -41,7 +41,7 @@ def test_a_floor_is_the_last_time_taken_in_its_priority() -> None:
 
 def test_there_is_no_floor_once_the_clock_has_been_set_back_behind_it() -> None:
     floors = Floors()
-    floors.raise_to(1, [(0, 70)])
+    floors.raise_to(1, [(0, 70)], limit=1)
     assert floors.of(1, 69) == [0] * 10
     assert floors.of(1, 70)[-1] == 70
 
@@ -64,6 +64,17 @@ def test_a_claim_that_found_nothing_always_looks_below(clock: Clock) -> None:
     floors.looked_below(1, clock.now - 100)
     assert not floors.may_look_below(1, found=1, limit=2)
     assert floors.may_look_below(1, found=0, limit=2)
+
+
+def test_a_claim_after_a_short_one_starts_at_the_beginning_if_that_is_paid_for(clock: Clock) -> None:
+    floors = Floors()
+    floors.looked_below(1, clock.now - 0.1)
+    floors.raise_to(1, [(0, 70)], limit=2)
+    assert floors.of(1, 100)[-1] == 70
+    clock.now += 0.1 * SHARE + 0.001
+    assert floors.of(1, 100) == [0] * 10
+    floors.raise_to(1, [(0, 70)], limit=1)
+    assert floors.of(1, 100)[-1] == 70
 
 
 def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:

@@ -11,7 +11,7 @@ from rowmq.core.queue import Guarantee
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.ending import bury, note_vanished
-from rowmq.stores.sql.floors import Floors
+from rowmq.stores.sql.floors import PRIORITIES, Floors
 from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import (
     ATTEMPTS,
@@ -28,6 +28,8 @@ from rowmq.stores.sql.rows import (
 ROUNDS = 1000
 """How often one claim looks again after burying; what is left is buried by the next one."""
 LARGEST_LOOK = 5_000
+BEGINNING = [0] * len(PRIORITIES)
+"""Floors that leave nothing out."""
 
 
 class Claiming:
@@ -115,16 +117,22 @@ class Claiming:
     def _picked(self, limit: int) -> list[Row]:
         """Lock due rows, from the floors first and from the beginning when that is allowed."""
         kept, dialect = self._kept, self._cursor.dialect
-        floors = self._floors.of(kept.id, kept.now) if dialect.floors else [0] * 10
-        rows = dialect.pick(self._cursor, kept.id, floors, kept.now, limit)
+        floors = self._floors.of(kept.id, kept.now) if dialect.floors else BEGINNING
+        rows = self._looked(floors, limit)
         if any(floors) and self._floors.may_look_below(kept.id, found=len(rows), limit=limit):
-            started = time.monotonic()
-            rows = dialect.pick(self._cursor, kept.id, [0] * 10, kept.now, limit)
-            self._floors.looked_below(kept.id, started)
+            rows = self._looked(BEGINNING, limit)
         due = in_order(rows)[:limit]
         if dialect.floors:
-            self._floors.raise_to(kept.id, zip(map(PRIORITY, due), map(VISIBLE_AT, due), strict=True))
+            taken = list(zip(map(PRIORITY, due), map(VISIBLE_AT, due), strict=True))
+            self._floors.raise_to(kept.id, taken, limit=limit)
         return due
+
+    def _looked(self, floors: Sequence[int], limit: int) -> list[Row]:
+        started = time.monotonic()
+        rows = self._cursor.dialect.pick(self._cursor, self._kept.id, floors, self._kept.now, limit)
+        if not any(floors):
+            self._floors.looked_below(self._kept.id, started)
+        return rows
 
     def _sorted_out(self, rows: Sequence[Owing], need: int) -> tuple[list[Owing], bool]:
         """The rows to deliver, up to ``need``; overdue ones before the last of them are buried."""

@@ -8,7 +8,7 @@ then, for a fixed small part of the time.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rowmq.core.message import HIGHEST_PRIORITY
 
@@ -28,9 +28,16 @@ class Floors:
     def __init__(self) -> None:
         self._floors: dict[tuple[int, int], int] = {}
         self._looked: dict[int, tuple[float, float]] = {}
+        self._short: dict[int, bool] = {}
 
     def of(self, queue: int, now: int) -> list[int]:
-        """The floor of each priority, highest first; none where the clock has been set back behind it."""
+        """The floor of each priority, highest first; none where the clock has been set back behind it.
+
+        None at all for a claim that would look from the beginning anyway, because it will most likely find
+        less than its limit, as the last one did.
+        """
+        if self._short.get(queue) and self._is_paid(queue):
+            return [0] * len(PRIORITIES)
         floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
         return [floor if floor <= now else 0 for floor in floors]
 
@@ -42,16 +49,20 @@ class Floors:
         """
         if not found:
             return True
-        ended, cost = self._looked.get(queue, (0.0, 0.0))
-        passed = time.monotonic() - ended
-        return passed >= cost * SHARE and (found < limit or passed >= LONGEST)
+        ended, _ = self._looked.get(queue, (0.0, 0.0))
+        return self._is_paid(queue) and (found < limit or time.monotonic() - ended >= LONGEST)
 
     def looked_below(self, queue: int, started: float) -> None:
         """Note a look from the beginning and what it cost."""
         ended = time.monotonic()
         self._looked[queue] = (ended, ended - started)
 
-    def raise_to(self, queue: int, taken: Iterable[tuple[int, int]]) -> None:
+    def raise_to(self, queue: int, taken: Sequence[tuple[int, int]], *, limit: int) -> None:
         """Note the (priority, time) of rows that were taken, in claim order."""
         highest = {(queue, priority): visible_at for priority, visible_at in taken}
         self._floors.update(highest)
+        self._short[queue] = len(taken) < limit
+
+    def _is_paid(self, queue: int) -> bool:
+        ended, cost = self._looked.get(queue, (0.0, 0.0))
+        return time.monotonic() - ended >= cost * SHARE
