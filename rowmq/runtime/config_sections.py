@@ -107,3 +107,4 @@ class ServerConfig:
         None, "Names that callers may use for this server, with commas between; this machine's own if unset."
     )
     public_url: str | None = option(None, "The URL that callers know this server by, if it is another one.")
+    access_log: bool = option(False, "Whether every request is logged.")  # noqa: FBT003

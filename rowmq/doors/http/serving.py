@@ -202,7 +202,7 @@ def _family(module: Any, settings: Settings) -> Family:
 def _module(name: str) -> Any:
     try:
         return importlib.import_module(f"rowmq.doors.http.{name}")
-    except ImportError:
+    except Exception:  # noqa: BLE001 - one that is being written is left out
         return None
 
 
