@@ -144,6 +144,10 @@ class Gather:
         """Whether something may have been pushed to one of the queues before the time was over."""
         return await self._polls.wait(queues, patience.total_seconds())
 
+    def ring(self, queue: str, count: int = 1) -> None:
+        """Let who waits for the queue look again: so many messages may have come back."""
+        self._polls.ring(queue, count)
+
     async def run(self, call: Callable[[], T]) -> T:
         """Anything else, in a thread of a few."""
         return await self._loop.run_in_executor(self._hands, call)
