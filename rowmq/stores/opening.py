@@ -21,15 +21,16 @@ _DIALECTS = {
     "mysql": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
     "mariadb": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
 }
-KNOWN = ("memory", *_DIALECTS)
+_SERVERS = ("http", "https")
+KNOWN = ("memory", *_DIALECTS, *_SERVERS)
 
 
 def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
     """Open the store a URL names, e.g. ``sqlite:///jobs.db``, ``postgresql://user@host/db`` or ``memory://``.
 
-    Its tables are made or brought up to date, unless ``migrate`` is False: then SchemaOutdated is raised
-    if they are not (``check=False`` leaves even that to the first use). Raises InvalidURL, or
-    StoreUnavailable if the server cannot be used.
+    ``http://host:9999`` names the one behind a server. Its tables are made or brought up to date, unless
+    ``migrate`` is False: then SchemaOutdated is raised if they are not (``check=False`` leaves even that to
+    the first use). Raises InvalidURL, or StoreUnavailable if the server cannot be used.
     """
     parsed = _parsed(url)
     kind = parsed.drivername.split("+")[0]
@@ -37,6 +38,8 @@ def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
         return MemoryStore()
     if kind in _DIALECTS:
         return SQLStore(_dialect(kind)(), parsed, migrate=migrate, check=check)
+    if kind in _SERVERS:
+        return _remote(parsed, check=check)
     for entry in entry_points(group="rowmq.stores", name=kind):
         store: Store = entry.load()(url)
         return store
@@ -61,6 +64,18 @@ def _parsed(url: object) -> URL:
         raise InvalidURL(
             "this is not a store URL; one looks like sqlite:///jobs.db or postgresql://user@host/db"
         ) from None
+
+
+def _remote(url: URL, *, check: bool) -> Store:
+    try:
+        from rowmq.stores.remote.opening import open_remote  # noqa: PLC0415 - its packages are an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rowmq"):
+            raise
+        raise StoreUnavailable(
+            f"{url.drivername} needs a package that is not installed; run: pip install 'rowmq[http]'"
+        ) from None
+    return open_remote(url, check=check)
 
 
 def _dialect(kind: str) -> Callable[[], Dialect]:

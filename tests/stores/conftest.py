@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
-from tests.stores.places import MemoryPlace, Place, ServerPlace, SQLitePlace, opened
+from tests.stores.places import MemoryPlace, Place, RemotePlace, ServerPlace, SQLitePlace, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,16 @@ def mysql_place(mysql_server_url: str) -> Iterator[Place]:
         place.leave()
 
 
+@pytest.fixture(scope="session")
+def remote_place() -> Iterator[Place]:
+    place = RemotePlace()
+    yield place
+    place.leave()
+
+
 # To add a store, write the fixture of its place above and name it here.
-STORES = ("memory", "sqlite", "postgres", "mysql")
+SQL_STORES = ("sqlite", "postgres", "mysql")
+STORES = ("memory", *SQL_STORES, "remote")
 
 
 @pytest.fixture(params=STORES)
@@ -52,7 +60,7 @@ def place(request: pytest.FixtureRequest) -> Place:
     return found
 
 
-@pytest.fixture(params=STORES[1:])
+@pytest.fixture(params=SQL_STORES)
 def sql_place(request: pytest.FixtureRequest) -> Place:
     found: Place = request.getfixturevalue(f"{request.param}_place")
     return found

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from sqlalchemy import Connection, create_engine, inspect, make_url, text
 
+from rowmq.runtime.client import Client
 from rowmq.stores import open_store
+from rowmq.stores.memory import MemoryStore
+from rowmq.stores.memory.role import Role
+from rowmq.stores.memory.tables import Tables
+from tests.doors.http.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +104,40 @@ class ServerPlace:
     def leave(self) -> None:
         self._store.close()
         self._engine.dispose()
+
+
+class RemotePlace:
+    """A server on a store in memory, whose tables are new each time, and the store that talks to it.
+
+    The server lets requests say what time it is, as tests do.
+    """
+
+    def __init__(self) -> None:
+        self._behind, self._open = MemoryStore(), ExitStack()
+        url = self._open.enter_context(serving(Client(self._behind), clients_clock=True))
+        self._store = open_store(url)
+
+    def open(self) -> Store:
+        fresh, behind = Tables(), self._behind
+        for role in (
+            behind,
+            behind.queues,
+            behind.topics,
+            behind.consumers,
+            behind.schedules,
+            behind.history,
+        ):
+            assert isinstance(role, Role)
+            role.tables = fresh
+        return self._store
+
+    def close(self, store: Store) -> None:
+        """Leave it open for the next test."""
+
+    def leave(self) -> None:
+        self._store.close()
+        self._open.close()
+        self._behind.close()
 
 
 def _tables(connection: Connection) -> list[str]:

@@ -1,6 +1,6 @@
 """What a caller sends, read no further than it may go."""
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -79,6 +79,16 @@ class Request:
             pieces.append(piece)
             if not message.get("more_body", False):
                 return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes, for who does not keep it; only if nobody has asked for the whole."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            more = message.get("more_body", False)
+            yield message.get("body", b"")
 
     async def leaves(self) -> None:
         """Return when the caller has gone; what is left of its body is thrown away."""

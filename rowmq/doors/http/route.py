@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rowmq.doors.http.answer import Answer
+from rowmq.doors.http.answer import JSON, Answer
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.right import Right
 
@@ -34,6 +34,9 @@ class Route:
     body: Any = None
     gives: Any = None
     status: int = 200
+    reads: str = JSON
+    writes: str = JSON
+    """The media types of what it is asked and answers with."""
     refuses: Sequence[int] = ()
     limit: int = BODY_LIMIT
     lasts: bool = False

@@ -1,0 +1,81 @@
+"""What the roles of the remote store have in common: how a method becomes a request."""
+
+from datetime import datetime
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from rowmq.core.errors import StoreUnavailable, Unsupported
+from rowmq.stores.remote.transport import Query, Transport
+
+T = TypeVar("T")
+_ENCODER = msgspec.json.Encoder()
+
+
+class Role:
+    """A part of the store, asking the server that all its parts share."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        shape: Any,
+        gives: type[T],
+        *,
+        now: datetime | None = None,
+        again: bool = False,
+    ) -> T:
+        """Send a shape, or nothing, and read the answer."""
+        body = None if shape is None else _ENCODER.encode(shape)
+        found: T = _read(self.transport.ask(method, path, body, now=now, again=again), gives)
+        return found
+
+    def look(
+        self,
+        path: str,
+        gives: type[T],
+        *,
+        query: Query = (),
+        now: datetime | None = None,
+        wait: float = 0.0,
+    ) -> T:
+        """Ask for something that is there."""
+        found: T = _read(self.transport.ask("GET", path, query=query, now=now, wait=wait), gives)
+        return found
+
+    def maybe(
+        self,
+        method: str,
+        path: str,
+        gives: type[T],
+        body: bytes | None = None,
+        *,
+        now: datetime | None = None,
+    ) -> T | None:
+        """Ask for something that may not be there."""
+        answer = self.transport.ask(method, path, body, now=now)
+        return None if answer is None else _read(answer, gives)
+
+
+def refuse_transaction(tx: object) -> None:
+    """Raise Unsupported if the caller brought a transaction."""
+    if tx is not None:
+        raise Unsupported("a store behind a server cannot join a transaction: call it without tx")
+
+
+def _read(answer: bytes | None, gives: Any) -> Any:
+    if answer is None:
+        raise StoreUnavailable("the server does not know this request; is it of an older version?")
+    try:
+        return _decoder(gives).decode(answer)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise StoreUnavailable(f"the server's answer cannot be read: {error}") from None
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
