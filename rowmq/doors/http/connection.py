@@ -64,6 +64,11 @@ class Connection(HttpToolsProtocol):
             if self._overhead > LARGEST_HEAD:
                 self._refuse(431, f"a request's head has at most {LARGEST_HEAD} bytes")
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header is there; or a trailer, which must not pass for one after all headers were looked at."""
+        if self._reading is not Reading.BODY:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """The head is there."""
         self._begin(Reading.BODY)
