@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Iterable
 
-from rowmq.doors.http.refusal import Refusal, bad_request
+from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
 
 HEADERS, HEADER_BYTES = 100, 32 * 1024
@@ -15,6 +15,7 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 ELSEWHERE = frozenset({"cross-site", "same-site"})
 ONCE = frozenset({b"host", b"content-length", b"transfer-encoding", b"authorization", b"origin"})
 """Headers that count only once: of two, a proxy in front might believe the other."""
+VERSIONS = frozenset({"1.0", "1.1"})
 
 
 class Guard:
@@ -29,6 +30,8 @@ class Guard:
 
     def check(self, request: Request) -> None:
         """Raises Refusal."""
+        if request.scope.get("http_version", "1.1") not in VERSIONS:
+            raise _malformed("this server speaks HTTP/1.1")
         headers = _headers(request)
         if len(request.path) + len(request.scope["query_string"]) > PATH_BYTES:
             raise Refusal(414, f"an address has at most {PATH_BYTES} bytes")
@@ -88,7 +91,7 @@ def _headers(request: Request) -> dict[bytes, bytes]:
     for name, value in pairs:
         size += len(name) + len(value)
         if name in found and name in ONCE:
-            raise bad_request(f"the header {name.decode()} is there twice")
+            raise _malformed(f"the header {name.decode()} is there twice")
         found[name] = value
     if size > HEADER_BYTES:
         raise Refusal(431, f"the headers of a request have at most {HEADER_BYTES} bytes")
@@ -99,11 +102,16 @@ def _check_body(headers: dict[bytes, bytes]) -> None:
     """One way to tell where the body ends, and nothing in it to be unpacked."""
     length, coding = headers.get(b"content-length"), headers.get(b"transfer-encoding")
     if coding is not None and (length is not None or coding.lower() != b"chunked"):
-        raise bad_request("a body comes in chunks or with its length, not both, and in no other coding")
+        raise _malformed("a body comes in chunks or with its length, not both, and in no other coding")
     if length is not None and not (length.isdigit() and len(length) <= LENGTH_DIGITS):
-        raise bad_request("content-length is a number")
+        raise _malformed("content-length is a number")
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise Refusal(415, "send the body as it is: nothing is unpacked here")
+
+
+def _malformed(sentence: str) -> Refusal:
+    """No, and nothing more is heard on this connection: nobody knows what the next bytes would be."""
+    return Refusal(400, sentence, {"connection": "close"})
 
 
 def _check_page(headers: dict[bytes, bytes]) -> None:

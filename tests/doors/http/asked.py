@@ -44,7 +44,7 @@ def bearing(token: str, **how: Any) -> Request:
     return asked(headers=[("Authorization", f"Bearer {token}")], **how)
 
 
-def token_text(name: str, token: str, *, expires: str | None = None, **rights: list[str]) -> str:
+def token_text(name: str, token: str, expires: str | None = None, **rights: list[str]) -> str:
     """The entry of a token."""
     lines = ["[[token]]", f'name = "{name}"', f'sha256 = "{digest_of(token).hex()}"']
     lines += [f"expires = {expires}"] if expires else []

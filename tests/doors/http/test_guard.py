@@ -98,8 +98,10 @@ def test_our_own_page_and_programs_are_not(headers: Headers) -> None:
         [("Authorization", "a"), ("Authorization", "b")],
     ],
 )
-def test_a_frame_that_can_be_read_in_two_ways_is_refused(headers: Headers) -> None:
-    assert refused(Guard(), *headers) == 400
+def test_a_frame_that_can_be_read_in_two_ways_is_refused_and_ends_the_connection(headers: Headers) -> None:
+    with pytest.raises(Refusal) as told:
+        Guard().check(asked(headers=headers))
+    assert (told.value.status, told.value.headers) == (400, {"connection": "close"})
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "identity, gzip"])
