@@ -14,7 +14,6 @@ from rowmq.doors.http.access import Tokens
 from rowmq.doors.http.connection import Limits
 from rowmq.doors.http.guard import Guard, is_local, known_hosts
 from rowmq.doors.http.serving import Server, Settings, bind
-from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import connect
 from rowmq.runtime.config import Config
 from rowmq.runtime.config_sections import ServerConfig
@@ -84,7 +83,7 @@ def settings_of(said: ServerConfig) -> Settings:
         keep_alive=said.keep_alive,
         tls=_context(said),
         upkeep=True,
-        sqs=SQSSettings(public_url=said.public_url),
+        public_url=said.public_url,
     )
 
 

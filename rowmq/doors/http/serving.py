@@ -8,16 +8,17 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
-from typing import Any
 
 import uvicorn
 import uvloop
 
 from rowmq.core.errors import InvalidSetting
+from rowmq.doors.http import hq
 from rowmq.doors.http.access import Access, Open
 from rowmq.doors.http.app import App
 from rowmq.doors.http.call import Broker
@@ -25,7 +26,6 @@ from rowmq.doors.http.connection import Connection, Limits
 from rowmq.doors.http.guard import Guard
 from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
-from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import Client
 from rowmq.runtime.crew import SIGNALS
 from rowmq.runtime.gather import Gather
@@ -33,8 +33,6 @@ from rowmq.runtime.scheduler import Scheduler
 from rowmq.runtime.sweeper import Sweeper
 from rowmq.runtime.upkeep import Upkeep
 
-FAMILIES = ("native", "hq", "sqs", "operations")
-"""The modules of this package that speak a language each."""
 BACKLOG = 2048
 TICKS = 10
 """How many of uvicorn's ticks a second has."""
@@ -58,7 +56,8 @@ class Settings:
     parent: int | None = None
     """The process to follow: when it is gone this one stops, and until then it alone counts signals."""
     clients_clock: bool = False
-    sqs: SQSSettings = field(default_factory=SQSSettings)
+    public_url: str | None = None
+    """What callers know this server by, if not by the name that they use."""
 
 
 class Server:
@@ -190,20 +189,33 @@ def make_app(client: Client, gather: Gather, settings: Settings) -> App:
 
 def families(settings: Settings) -> list[Family]:
     """Every family of routes there is."""
-    found = [_module(name) for name in FAMILIES]
-    return [_family(module, settings) for module in found if hasattr(module, "family")]
+    made: list[Callable[[], Family]] = [_native, _hq, partial(_sqs, settings), _operations]
+    return [family for each in made for family in _there(each)]
 
 
-def _family(module: Any, settings: Settings) -> Family:
-    family: Family = module.family(settings.sqs) if module.__name__.endswith("sqs") else module.family()
-    return family
+def _native() -> Family:
+    return importlib.import_module("rowmq.doors.http.native").family()  # type: ignore[no-any-return]
 
 
-def _module(name: str) -> Any:
+def _hq() -> Family:
+    return hq.family()
+
+
+def _sqs(settings: Settings) -> Family:
+    module = importlib.import_module("rowmq.doors.http.sqs")
+    of_sqs = importlib.import_module("rowmq.doors.http.sqs.settings")
+    return module.family(of_sqs.Settings(public_url=settings.public_url))  # type: ignore[no-any-return]
+
+
+def _operations() -> Family:
+    return importlib.import_module("rowmq.doors.http.operations").family()  # type: ignore[no-any-return]
+
+
+def _there(make: Callable[[], Family]) -> list[Family]:
     try:
-        return importlib.import_module(f"rowmq.doors.http.{name}")
+        return [make()]
     except Exception:  # noqa: BLE001 - one that is being written is left out
-        return None
+        return []
 
 
 def _key(client: Client, settings: Settings) -> bytes:
