@@ -34,6 +34,10 @@ HANDS = 4
 """Threads for everything that is not gathered."""
 Held = Receipt | Claim
 T = TypeVar("T")
+Called = Callable[[Sequence[Any]], Sequence[Any]]
+"""One call of the store: what many callers asked for, and an answer for each."""
+Around = Callable[[str, Called], Called]
+"""Makes of a call and its verb another such call."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +52,7 @@ class Ask:
 class Lane:
     """The asks of one kind that wait, and the one call of the store that answers many of them."""
 
-    def __init__(self, call: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+    def __init__(self, call: Called) -> None:
         self._call = call
         self.waiting: list[Ask] = []
 
@@ -81,13 +85,14 @@ class Gather:
     """The store, for the many callers of an event loop. Start it inside the loop, and close it there.
 
     A caller cancelled before its turn takes no part. One cancelled later: a push or settlement stands,
-    a claim is given back with its attempt.
+    a claim is given back with its attempt. ``around`` may hang something around each call of the store.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, around: Around | None = None) -> None:
         self.store = store
-        self._settles, self._extends = Lane(self._settle), Lane(self._extend)
-        self._claims, self._pushes = Lane(self._claim), Lane(store.push)
+        hung = around or _bare
+        self._settles, self._extends = Lane(hung("settle", self._settle)), Lane(hung("extend", self._extend))
+        self._claims, self._pushes = Lane(hung("claim", self._claim)), Lane(hung("push", store.push))
         self._lanes = (self._settles, self._extends, self._claims, self._pushes)
         self._changed = threading.Condition()
         self._closed = self._waking = False
@@ -116,6 +121,16 @@ class Gather:
     def rest(self) -> None:
         """Answer everybody who waits for messages, now and from now on, with what there is."""
         self._polls.rest()
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait for the store."""
+        return sum(len(lane.waiting) for lane in self._lanes)
+
+    @property
+    def polling(self) -> int:
+        """How many callers wait for messages."""
+        return self._polls.waiting
 
     async def push(self, batch: Batch) -> Pushed:
         """Push one batch; raises what the store answers it with."""
@@ -261,3 +276,7 @@ class Gather:
             else:
                 answers |= {place: [next(found) for _ in asked[place][1]] for place in places}
         return [answers[place] for place in range(len(asked))]
+
+
+def _bare(_verb: str, call: Called) -> Called:
+    return call

@@ -72,6 +72,11 @@ class LongPolls:
         self._thread.start()
         self._ticking = loop.call_later(POLL, self._tick)
 
+    @property
+    def waiting(self) -> int:
+        """How many wait; who waits for several queues counts for each."""
+        return sum(len(line.waiters) for line in list(self._lines.values()))
+
     def rest(self) -> None:
         """Let nobody wait any longer, now or later."""
         self._resting = True

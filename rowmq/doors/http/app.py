@@ -22,6 +22,9 @@ from rowmq.doors.http.route import Family, Route, Router
 from rowmq.runtime.log import event, logger
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
+Observe = Callable[[str, str, int, int, float], None]
+"""Told of each request that was answered: its method, the path as its route has it, because names are the
+caller's, the status, and the bytes and seconds of the answer."""
 NOW = b"rowmq-now"
 
 
@@ -36,11 +39,13 @@ class App:
         guard: Guard | None = None,
         request_timeout: float | None = 30.0,
         clients_clock: bool = False,
+        observe: Observe | None = None,
     ) -> None:
         self.broker = broker
         self.router = Router(families)
         self._guard = guard or Guard()
         self._timeout, self._clients_clock = request_timeout, clients_clock
+        self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; what else a server offers is declined."""
@@ -49,7 +54,9 @@ class App:
         request, started = Request(scope, receive), time.perf_counter()
         route, answer = await self._answered(request)
         size = await _send(send, answer, bodiless=request.method == "HEAD")
-        self._note(request, route, answer.status, size, time.perf_counter() - started)
+        if self._observe is not None:
+            seconds = time.perf_counter() - started
+            self._observe(request.method, _shape(route), answer.status, size, seconds)
 
     async def _answered(self, request: Request) -> tuple[Route | None, Answer]:
         """The answer, whatever happens; in the language of the route if one was found."""
@@ -103,20 +110,6 @@ class App:
     def _now(self, request: Request) -> datetime | None:
         said = request.header(NOW) if self._clients_clock else None
         return None if said is None else datetime.fromisoformat(said)
-
-    def _note(self, request: Request, route: Route | None, status: int, size: int, seconds: float) -> None:
-        """One line in the log; the path as the route has it, because names are the caller's."""
-        if logger.isEnabledFor(logging.INFO):
-            event(
-                logger,
-                logging.INFO,
-                "http.request",
-                method=request.method,
-                path=_shape(route),
-                status=status,
-                size=size,
-                seconds=round(seconds, 6),
-            )
 
 
 def _authorise(route: Route, principal: Principal, path: dict[str, str]) -> None:
