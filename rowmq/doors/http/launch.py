@@ -84,6 +84,7 @@ def settings_of(said: ServerConfig) -> Settings:
         tls=_context(said),
         upkeep=True,
         public_url=said.public_url,
+        access_log=said.access_log,
     )
 
 

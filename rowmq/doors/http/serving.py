@@ -18,12 +18,14 @@ import uvicorn
 import uvloop
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.doors.http import hq
+from rowmq.doors.http import hq, operations
 from rowmq.doors.http.access import Access, Open
-from rowmq.doors.http.app import App
+from rowmq.doors.http.access_log import log_request
+from rowmq.doors.http.app import App, Observe
 from rowmq.doors.http.call import Broker
 from rowmq.doors.http.connection import Connection, Limits
 from rowmq.doors.http.guard import Guard
+from rowmq.doors.http.measuring import Measures
 from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
 from rowmq.runtime.client import Client
@@ -55,6 +57,7 @@ class Settings:
     """Whether to sweep and to fire schedules, too."""
     parent: int | None = None
     """The process to follow: when it is gone this one stops, and until then it alone counts signals."""
+    access_log: bool = False
     clients_clock: bool = False
     public_url: str | None = None
     """What callers know this server by, if not by the name that they use."""
@@ -79,10 +82,11 @@ class Server:
 
     async def serve(self) -> None:
         """Serve in the running event loop."""
-        gather, upkeep = Gather(self._client.store), self._upkeep()
+        measures, upkeep = Measures(self._client.store), self._upkeep()
+        measures.gather = gather = Gather(self._client.store, measures.around)
         gather.start()
         try:
-            app = make_app(self._client, gather, self._settings)
+            app = make_app(self._client, gather, self._settings, measures)
             await _Running(app, gather, self._listener, self._settings, self.ready, self._over).serve()
         finally:
             await gather.close()
@@ -175,21 +179,35 @@ def bind(host: str, port: int) -> socket.socket:
         raise InvalidSetting(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
 
 
-def make_app(client: Client, gather: Gather, settings: Settings) -> App:
+def make_app(client: Client, gather: Gather, settings: Settings, measures: Measures) -> App:
     """The application of a running loop."""
     broker = Broker(client, gather, settings.access, Seal(_key(client, settings)))
     return App(
         broker,
-        families(settings),
+        families(settings, measures),
         guard=settings.guard,
         request_timeout=settings.request_timeout,
         clients_clock=settings.clients_clock,
+        observe=_observers(measures) if settings.access_log else measures.observe,
     )
 
 
-def families(settings: Settings) -> list[Family]:
+def _observers(measures: Measures) -> Observe:
+    def observe(method: str, path: str, status: int, size: int, seconds: float) -> None:
+        measures.observe(method, path, status, size, seconds)
+        log_request(method, path, status, size, seconds)
+
+    return observe
+
+
+def families(settings: Settings, measures: Measures | None = None) -> list[Family]:
     """Every family of routes there is."""
-    made: list[Callable[[], Family]] = [_native, _hq, partial(_sqs, settings), _operations]
+    made: list[Callable[[], Family]] = [
+        _native,
+        hq.family,
+        partial(_sqs, settings),
+        partial(operations.family, measures),
+    ]
     return [family for each in made for family in _there(each)]
 
 
@@ -197,18 +215,10 @@ def _native() -> Family:
     return importlib.import_module("rowmq.doors.http.native").family()  # type: ignore[no-any-return]
 
 
-def _hq() -> Family:
-    return hq.family()
-
-
 def _sqs(settings: Settings) -> Family:
     module = importlib.import_module("rowmq.doors.http.sqs")
     of_sqs = importlib.import_module("rowmq.doors.http.sqs.settings")
     return module.family(of_sqs.Settings(public_url=settings.public_url))  # type: ignore[no-any-return]
-
-
-def _operations() -> Family:
-    return importlib.import_module("rowmq.doors.http.operations").family()  # type: ignore[no-any-return]
 
 
 def _there(make: Callable[[], Family]) -> list[Family]:
