@@ -56,6 +56,19 @@ def event(
         to.log(number, text, exc_info=exc_info, extra={"rowmq": {"event": name, **said}}, stacklevel=2)
 
 
+def jot(to: logging.Logger, level: int, name: str, /, **fields: str | float) -> None:
+    """Log what happens thousands of times a second, at a third of the price of an event.
+
+    Only for what is ours to the last letter: nothing is escaped, hidden or refused here, and nobody looks up
+    where it was called.
+    """
+    if to.isEnabledFor(level):
+        text = " ".join([name, *(f"{key}={value}" for key, value in fields.items())])
+        record = logging.LogRecord(to.name, level, "", 0, text, None, None)
+        record.rowmq = {"event": name, **fields}
+        to.handle(record)
+
+
 class JSONFormatter(logging.Formatter):
     """One JSON object a line: time, level, event, its fields, and the exception's text if there is one."""
 

@@ -324,7 +324,11 @@ def _events_in_code() -> Iterator[tuple[str, str]]:
     """Calls of event(), and of a logger's method with an event's name, which is where event() cannot be."""
     for path in (ROOT / "rowmq").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "event":
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("event", "jot")
+            ):
                 level, name = node.args[1:3]
                 said = level.attr if isinstance(level, ast.Attribute) else ast.literal_eval(level)
                 yield ast.literal_eval(name), said.lower()

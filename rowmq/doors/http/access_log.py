@@ -2,12 +2,12 @@
 
 import logging
 
-from rowmq.runtime.log import event, logger
+from rowmq.runtime.log import jot, logger
 
 
 def log_request(method: str, path: str, status: int, size: int, seconds: float) -> None:
-    """Log a request: the path as its route has it, and neither names nor payloads nor tokens."""
-    event(
+    """Log a request: the path as its route has it, because names are the caller's."""
+    jot(
         logger, logging.INFO, "http.request",
         method=method, path=path, status=status, size=size, seconds=round(seconds, 6),
     )  # fmt: skip
