@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from rowmq.core.queue import Queue
@@ -59,6 +60,10 @@ class Asked:
     async def change(self, change: Callable[[Queue], Mapping[str, Any]]) -> Queue:
         """Change the queue it is about, according to what it is now."""
         return await self.shared.known.change(self.call.broker, self.name, change)
+
+    async def now(self) -> datetime:
+        """What the store's clock says, or a test's."""
+        return await self.call.run(self.store.now) if self.call.now is None else self.call.now
 
     def url(self, name: str) -> str:
         """A queue's URL, for this caller."""

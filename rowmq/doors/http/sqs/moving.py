@@ -81,7 +81,7 @@ async def _new_move(asked: Asked, given: StartMessageMoveTask) -> Move:
         destination=destination,
         rate=given.max_number_of_messages_per_second,
         total=stats.ready,
-        started=micros(await asked.call.run(asked.store.now)) // 1000,
+        started=micros(await asked.now()) // 1000,
     )
 
 

@@ -35,7 +35,7 @@ async def get_queue_attributes(asked: Asked, given: GetQueueAttributes) -> Resul
 
 async def set_queue_attributes(asked: Asked, given: SetQueueAttributes) -> Result:
     """Change some attributes; an empty RedrivePolicy or Policy removes it."""
-    now = await asked.call.run(asked.store.now)
+    now = await asked.now()
     redrive_policy.check_allowing(given.attributes.get("RedriveAllowPolicy", ""))
     policy = redrive_policy.read_policy(given.attributes.get(redrive_policy.NAME, ""))
     if policy is not None:
@@ -67,7 +67,7 @@ def _settings(asked: Asked, queue: Queue) -> dict[str, str]:
 
 
 async def _counts(asked: Asked) -> dict[str, str]:
-    stats = await asked.call.run(lambda: asked.store.queues.stats(asked.name))
+    stats = await asked.call.run(lambda: asked.store.queues.stats(asked.name, now=asked.call.now))
     return {name: str(getattr(stats, state)) for name, state in COUNTS.items()}
 
 

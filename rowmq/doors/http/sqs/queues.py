@@ -4,6 +4,7 @@ import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rowmq.core.clock import micros
@@ -85,9 +86,9 @@ async def delete_queue(asked: Asked, given: OfQueue) -> Result:  # noqa: ARG001 
 
 async def purge_queue(asked: Asked, given: OfQueue) -> Result:  # noqa: ARG001 - its name is known
     """Delete all messages, also those in flight and delayed, and forget what was sent for deduplication."""
-    now = await asked.call.run(asked.store.now)
+    now = await asked.now()
     await asked.change(lambda queue: _purged(asked, queue, micros(now)))
-    await asked.call.run(lambda: _purge(asked.store, asked.name))
+    await asked.call.run(lambda: _purge(asked.store, asked.name, asked.call.now))
     return {}
 
 
@@ -151,7 +152,7 @@ def _create(asked: Asked, said: Mapping[str, str], tags: Mapping[str, str], *, f
     if queue is not None:
         _check_same(asked, queue, said)
         return
-    now = str(micros(asked.store.now()) // MICROSECONDS)
+    now = str(micros(asked.call.now or asked.store.now()) // MICROSECONDS)
     ours = {CREATED: now, MODIFIED: now} | ({SCOPE: said.get("DeduplicationScope", "queue")} if fifo else {})
     retention = {"MessageRetentionPeriod": str(attributes.RETENTION)}
     changes: dict[str, Any] = {"fifo": fifo, "max_attempts": None}
@@ -196,6 +197,6 @@ def _purged(asked: Asked, queue: Queue, now: int) -> dict[str, Any]:
     return {"tags": {**queue.tags, PURGED: str(now)}}
 
 
-def _purge(store: Store, name: str) -> None:
-    store.queues.purge(name)
-    store.queues.purge(name, state=State.LEASED)
+def _purge(store: Store, name: str, now: datetime | None) -> None:
+    store.queues.purge(name, now=now)
+    store.queues.purge(name, state=State.LEASED, now=now)

@@ -197,3 +197,79 @@ class ListMessageMoveTasks(Shape, frozen=True, kw_only=True):
 
     source_arn: str
     max_results: int | None = None
+
+
+class CreateTopic(Shape, frozen=True, kw_only=True):
+    """CreateTopic."""
+
+    name: str
+    attributes: dict[str, str] | None = None
+
+
+class OfTopic(Shape, frozen=True, kw_only=True):
+    """Anything about one topic."""
+
+    topic_arn: str
+
+
+class ListTopics(Shape, frozen=True, kw_only=True):
+    """ListTopics and ListSubscriptions."""
+
+    next_token: str | None = None
+
+
+class ListSubscriptionsByTopic(OfTopic, frozen=True, kw_only=True):
+    """ListSubscriptionsByTopic."""
+
+    next_token: str | None = None
+
+
+class Subscribe(OfTopic, frozen=True, kw_only=True):
+    """Subscribe."""
+
+    protocol: str
+    endpoint: str = ""
+    attributes: dict[str, str] | None = None
+
+
+class OfSubscription(Shape, frozen=True, kw_only=True):
+    """Anything about one subscription."""
+
+    subscription_arn: str
+
+
+class SetSubscriptionAttributes(OfSubscription, frozen=True, kw_only=True):
+    """SetSubscriptionAttributes."""
+
+    attribute_name: str
+    attribute_value: str = ""
+
+
+class Published(Shape, frozen=True, kw_only=True):
+    """What Publish and an entry of its batch have in common."""
+
+    message: str
+    subject: str | None = None
+    message_structure: str | None = None
+    message_attributes: dict[str, Value] | None = None
+    message_deduplication_id: str | None = None
+    message_group_id: str | None = None
+
+
+class Publish(Published, frozen=True, kw_only=True):
+    """Publish."""
+
+    topic_arn: str | None = None
+    target_arn: str | None = None
+
+
+class PublishEntry(Published, frozen=True, kw_only=True):
+    """An entry of PublishBatch."""
+
+    id: str
+
+
+class PublishBatch(OfTopic, frozen=True, kw_only=True):
+    """PublishBatch."""
+
+    entries: list[PublishEntry] = msgspec.field(name="PublishBatchRequestEntries", default_factory=list)
