@@ -9,7 +9,6 @@ local function call(action, body)
         ["x-amz-target"] = "AmazonSQS." .. action,
         ["content-type"] = "application/x-amz-json-1.0",
         ["authorization"] = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0",
-        ["host"] = "127.0.0.1",
     }, body)
 end
 

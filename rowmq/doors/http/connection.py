@@ -8,6 +8,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from rowmq.doors.http.joined import Joined
+
 LARGEST_HEAD = 64 * 2**10
 """Bytes of a request that are neither body nor anything we would want so much of."""
 LEAST = 10 * 2**10
@@ -48,7 +50,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody has come."""
-        super().connection_made(transport)
+        super().connection_made(Joined(transport, self.loop))  # type: ignore[arg-type]
         if len(self.connections) > self._limits.connections:
             self._refuse(503, "this server has as many connections as it takes; come again in a moment")
 
