@@ -92,7 +92,7 @@ def test_a_payload_too_deep_to_be_read_back_is_refused(bounded: str) -> None:
 
 
 def test_a_packed_body_is_not_unpacked(bounded: str) -> None:
-    bomb = gzip.compress(bytes(300 * MIB))
+    bomb = gzip.compress(bytes(50 * MIB))
     headers = {"Content-Encoding": "gzip"}
     assert httpx.post(f"{bounded}/queues/emails/enqueue", content=bomb, headers=headers).status_code == 415
 
@@ -151,7 +151,7 @@ def test_a_number_out_of_range_and_an_unknown_field_are_refused(
     [
         "limit=1000000000",
         "limit=-1",
-        "limit=1e3",
+        "limit=1.5",
         "after=99999999999999999999999",
         "since=yesterday",
         "limit=1&limit=2",
