@@ -51,7 +51,7 @@ def _trouble(error: Exception) -> str:
     event(
         logger,
         logging.WARNING,
-        "http.store_failed",
+        "http.store",
         error=type(error).__name__,
         reason=first_line(str(error)),
     )
