@@ -91,8 +91,9 @@ async def adopt(call: Call) -> Answer:
 async def wait(call: Call) -> Answer:
     """Wait until something may have been pushed to one of the queues: a hint, so claim to find out."""
     said: WaitQuery = call.query
-    call.demand(Right.CLAIM, *said.queue)
-    return json(Woken(await call.broker.gather.wait(said.queue, timedelta(seconds=said.timeout))))
+    queues = list(dict.fromkeys(said.queue))
+    call.demand(Right.CLAIM, *queues)
+    return json(Woken(await call.broker.gather.wait(queues, timedelta(seconds=said.timeout))))
 
 
 def _sealed(call: Call, deliveries: Sequence[Delivery]) -> list[Claimed]:

@@ -11,7 +11,7 @@ from rowmq.doors.http.answer import NDJSON, Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import SLICE, counted, json, like, list_of, streamed
 from rowmq.doors.http.native.consumers import demand_upkeep
-from rowmq.doors.http.refusal import Refusal
+from rowmq.doors.http.refusal import Refusal, forbidden
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
@@ -157,9 +157,11 @@ def _demand_reading(call: Call, queue: str | None) -> None:
 
 
 async def _demand_managing(call: Call, ids: list[UUID]) -> None:
-    """Refuse, unless the caller manages the queue of every one of the messages."""
+    """Refuse, unless the caller manages the queue of every one of the messages, which must all be there."""
     get = call.broker.store.history.get
     found = await call.run(lambda: [get(each, now=call.now) for each in ids])
+    if None in found:
+        raise forbidden()
     call.demand(Right.MANAGE, *{each.queue for each in found if each is not None})
 
 
