@@ -18,7 +18,7 @@ import uvicorn
 import uvloop
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.doors.http import hq, operations
+from rowmq.doors.http import hq, openapi, operations
 from rowmq.doors.http.access import Access, Open
 from rowmq.doors.http.access_log import log_request
 from rowmq.doors.http.app import App, Observe
@@ -208,7 +208,8 @@ def families(settings: Settings, measures: Measures | None = None) -> list[Famil
         partial(_sqs, settings),
         partial(operations.family, measures),
     ]
-    return [family for each in made for family in _there(each)]
+    found = [family for each in made for family in _there(each)]
+    return [*found, openapi.family(found)]
 
 
 def _native() -> Family:
