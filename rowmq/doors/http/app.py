@@ -67,6 +67,10 @@ class App:
             return route, await self._within_time(route, request, path)
         except (Refusal, RowMQError) as error:
             return route, (family.refuse if family else _refuse)(error)
+        except asyncio.CancelledError:  # only ever by a server whose time to stop is over
+            return route, (family.refuse if family else _refuse)(
+                Refusal(503, "the server has stopped; look whether this was done before repeating it")
+            )
         except Exception as error:  # noqa: BLE001 - a caller gets an answer, and never our traceback
             incident = uuid4().hex
             event(logger, logging.ERROR, "http.failed", exc_info=error, incident=incident, path=_shape(route))

@@ -5,7 +5,7 @@ Plain lists of integers, each with one writer, which are made into what Promethe
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from rowmq.core.message import Pushed
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Store
 from rowmq.runtime.depth import Depth, Metric
-from rowmq.runtime.gather import Called, Gather
+from rowmq.runtime.gather import Called
 from rowmq.runtime.metrics import prometheus
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ METRICS = (
     Metric("http_messages_total", "counter", ("verb",), "Messages pushed, claimed, settled and extended"),
     Metric("http_batch_callers", "histogram", ("verb",), "Callers whose asks shared one call of the store"),
     Metric("http_store_seconds", "histogram", ("verb",), "How long those calls of the store took"),
-    Metric("http_waiting", "gauge", (), "Callers who wait for the store"),
+    Metric("http_connections", "gauge", (), "Connections there are"),
+    Metric("http_under_way", "gauge", (), "Requests that are being answered"),
+    Metric("http_waiting", "gauge", (), "Callers whose turn with the store has not come"),
     Metric("http_long_polls", "gauge", (), "Callers who wait for messages"),
 )
 NAMESPACE = "rowmq"
@@ -64,7 +66,11 @@ class Measures:
         self._seconds = {verb: Buckets(SECONDS) for verb in VERBS}
         self._messages = dict.fromkeys(VERBS, 0)
         self._depth = Depth(store, NAMESPACE, EVERY)
-        self.gather: Gather | None = None
+        self._gauges: dict[str, Callable[[], int]] = {}
+
+    def watch(self, name: str, count: Callable[[], int]) -> None:
+        """Have a gauge show what a function counts."""
+        self._gauges[name] = count
 
     def observe(self, method: str, path: str, status: int, _size: int, seconds: float) -> None:
         """Count a request."""
@@ -109,9 +115,8 @@ class Measures:
             made["http_messages_total"].add_metric((verb,), self._messages[verb])
             _add(made["http_batch_callers"], (verb,), [self._callers[verb]])
             _add(made["http_store_seconds"], (verb,), [self._seconds[verb]])
-        if self.gather is not None:
-            made["http_waiting"].add_metric((), self.gather.waiting)
-            made["http_long_polls"].add_metric((), self.gather.polling)
+        for name, count in self._gauges.items():
+            made[name].add_metric((), count())
         yield from made.values()
 
     def _add_requests(self, total: Any, seconds: Any) -> None:

@@ -36,6 +36,7 @@ from rowmq.runtime.sweeper import Sweeper
 from rowmq.runtime.upkeep import Upkeep
 
 BACKLOG = 2048
+GOODBYE = 1.0
 TICKS = 10
 """How many of uvicorn's ticks a second has."""
 
@@ -83,11 +84,13 @@ class Server:
     async def serve(self) -> None:
         """Serve in the running event loop."""
         measures, upkeep = Measures(self._client.store), self._upkeep()
-        measures.gather = gather = Gather(self._client.store, measures.around)
+        gather = Gather(self._client.store, measures.around)
         gather.start()
         try:
             app = make_app(self._client, gather, self._settings, measures)
-            await _Running(app, gather, self._listener, self._settings, self.ready, self._over).serve()
+            running = _Running(app, gather, self._listener, self._settings, self.ready, self._over)
+            running.show(measures)
+            await running.serve()
         finally:
             await gather.close()
             self._over.set()
@@ -119,6 +122,13 @@ class _Running(uvicorn.Server):
         quickest = min(settings.limits.head, settings.limits.body)
         self._every = max(1, min(TICKS, int(quickest * TICKS / 2)))
 
+    def show(self, measures: Measures) -> None:
+        """Have numbers that change all the time counted only when somebody asks."""
+        measures.watch("http_connections", lambda: len(self.server_state.connections))
+        measures.watch("http_under_way", lambda: len(self.server_state.tasks))
+        measures.watch("http_waiting", lambda: self._gather.waiting)
+        measures.watch("http_long_polls", lambda: self._gather.polling)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002 - we have ours
         """Accept connections."""
         tls = self._settings.tls
@@ -128,6 +138,8 @@ class _Running(uvicorn.Server):
             backlog=BACKLOG,
             ssl=tls,
             ssl_handshake_timeout=self._settings.limits.head if tls else None,
+            # Clients that keep a connection for later do not answer a goodbye, which 30 s are waited for.
+            ssl_shutdown_timeout=GOODBYE if tls else None,
         )
         self.servers = [server]
         self.started = True

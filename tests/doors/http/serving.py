@@ -23,8 +23,8 @@ PATIENCE = 30.0
 def serving(where: str | Client = "memory://", **settings: Any) -> Iterator[str]:
     """Serve a store, by its URL or through a client, in a thread; the server's base URL.
 
-    ``settings`` are those of serving.Settings: access, guard, request_timeout, clients_clock and others. A client
-    that was given stays open.
+    ``settings`` are those of serving.Settings: access, guard, request_timeout, clients_clock and others.
+    A client that was given stays open.
     """
     client = connect(where) if isinstance(where, str) else where
     listener = bind("127.0.0.1", 0)
@@ -53,14 +53,20 @@ class Served(NamedTuple):
 
 @contextmanager
 def served(
-    *arguments: str, folder: Path, port: int | None = None, ends: bool = True, **extra: str
+    *arguments: str,
+    folder: Path,
+    port: int | None = None,
+    said: bool = True,
+    ends: bool = True,
+    **extra: str,
 ) -> Iterator[Served]:
     """Run ``rowmq serve`` with these arguments as a process, from when it answers; killed at the end.
 
-    Without a port it is a free one. ``ends`` asks it to stop first, and to end well.
+    Without a port it is a free one; unless ``said`` it must know it otherwise. ``ends`` asks it to stop
+    first, and to end well.
     """
     chosen = free_port() if port is None else port
-    command = [sys.executable, "-m", "rowmq", "serve", "-p", str(chosen), *arguments]
+    command = [sys.executable, "-m", "rowmq", "serve", *(["-p", str(chosen)] if said else []), *arguments]
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -70,7 +76,8 @@ def served(
         env=environment(**extra),
     ) as process:
         try:
-            url = f"http://127.0.0.1:{chosen}"
+            scheme = "https" if "--tls-cert" in arguments else "http"
+            url = f"{scheme}://127.0.0.1:{chosen}"
             _await(process, url)
             yield Served(process, url)
             if ends and process.poll() is None:
@@ -98,7 +105,7 @@ def _await(process: subprocess.Popen[str], url: str) -> None:
 
 def _answers(url: str) -> bool:
     try:
-        httpx.get(f"{url}/healthz")
+        httpx.get(f"{url}/healthz", verify=False)  # noqa: S501 - to see whether it is there
     except httpx.TransportError:
         return False
     return True
