@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Cut = Literal["reply", "request"]
-_COMMIT = re.compile(rb"COMMIT(\0|$)|WITH queue AS MATERIALIZED")
+_COMMIT = re.compile(rb"COMMIT(\0|$)|seq, queue\.id AS queue")
 
 
 class Wire:

@@ -14,6 +14,7 @@ from rowmq.core.errors import OutcomeUnknown, RowMQError, StoreUnavailable
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Bury, Release, Retry, Settled
 from rowmq.stores import open_store
+from rowmq.stores.sql import floors
 from rowmq.stores.sql.at_once import LARGEST
 from rowmq.testing.build import message, messages
 from tests.servers import (
@@ -241,10 +242,14 @@ def test_a_publication_whose_commit_got_no_reply_is_stored_once(
 
 
 @BOTH
+@pytest.mark.parametrize("idle", [False, True], ids=["first", "idle"])
 def test_a_claim_whose_commit_got_no_reply_has_an_unknown_outcome(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut, idle: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far, proxy = wire
+    monkeypatch.setattr(floors, "SHARE", 0)
+    if idle:
+        assert far.claim("q", [Want()]) == [[]]
     push(store, message())
     proxy.cut_next_commit(cut)
     with pytest.raises(OutcomeUnknown):

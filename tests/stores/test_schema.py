@@ -19,6 +19,7 @@ OWN = {
     "postgres": {
         "insert",
         "insert_at_once",
+        "claim_at_once",
         "ack",
         "durability",
         "partitioned",

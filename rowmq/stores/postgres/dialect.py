@@ -14,6 +14,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool
 
+from rowmq.core.delivery import Want
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.stores.postgres.connecting import Joined, Unreachable, connect, options, set_up
@@ -22,7 +23,7 @@ from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Stored, Trouble
+from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 
@@ -139,6 +140,25 @@ class PostgresDialect(Dialect):
         return cursor.all(
             "pick", queue=queue, priorities=list(PRIORITIES), floors=list(floors), now=now, limit=limit
         )
+
+    def claim_at_once(
+        self, cursor: Cursor, queue: str, want: Want, lease: int | None, token: bytes, now: int | None
+    ) -> Taken | None:
+        """The same, with the queue found and the rows leased."""
+        rows = cursor.all(
+            "claim_at_once",
+            name=queue,
+            priorities=list(PRIORITIES),
+            limit=want.limit,
+            consumer=want.consumer,
+            lease=lease,
+            token=token,
+            now=now,
+        )
+        if not rows or rows[0][-1]:
+            return None
+        id, max_attempts, _ = rows[0][-3:]
+        return Taken(id, max_attempts, [row[:-3] for row in rows if row[0] is not None])
 
     def ack(self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
         """Move rows from what is owed to what became of it, in one statement."""

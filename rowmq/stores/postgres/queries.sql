@@ -167,6 +167,41 @@ SET token = :token, attempts = attempts + 1, receives = receives + 1, consumer =
                         WHEN deadline > :now AND deadline < :until THEN deadline ELSE :until END
 WHERE seq = ANY(CAST(:seqs AS bigint[]));
 
+-- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and nothing that
+-- is due was ever delivered. Otherwise nothing is taken, and the last column says so. One row without a message, if none is due.
+-- name: claim_at_once
+WITH queue AS MATERIALIZED (
+    SELECT id, max_attempts, COALESCE(CAST(:lease AS bigint), lease) AS lease,
+           COALESCE(CAST(:now AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)) AS now
+    FROM rowmq_queues
+    WHERE name = CAST(:name AS text) AND NOT paused AND rate_limit IS NULL AND max_age IS NULL AND delivery = 'at_least_once'
+),
+due AS MATERIALIZED (
+    SELECT p.*
+    FROM queue CROSS JOIN unnest(CAST(:priorities AS bigint[])) AS f (priority)
+    CROSS JOIN LATERAL (
+        SELECT * FROM rowmq_pending
+        WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
+        ORDER BY visible_at, seq LIMIT :limit
+        FOR UPDATE SKIP LOCKED
+    ) AS p
+    LIMIT :limit
+),
+used AS MATERIALIZED (SELECT EXISTS (SELECT FROM due WHERE attempts > 0) AS used),
+taken AS (
+    UPDATE rowmq_pending p
+    SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer, claimed_at = queue.now,
+        visible_at = CASE WHEN p.deadline > queue.now AND p.deadline < queue.now + queue.lease THEN p.deadline
+                          ELSE queue.now + queue.lease END
+    FROM due, queue, used
+    WHERE p.seq = due.seq AND NOT used.used
+    RETURNING due.*, p.visible_at AS until
+)
+SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
+       p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
+       uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.id, queue.max_attempts, used.used
+FROM queue CROSS JOIN used LEFT JOIN (taken p JOIN rowmq_messages m ON m.seq = p.seq) ON TRUE;
+
 -- name: priorities
 WITH RECURSIVE present (priority) AS (
     SELECT MAX(priority) FROM rowmq_pending WHERE queue = :queue

@@ -14,6 +14,7 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Durability
 
 if TYPE_CHECKING:
+    from rowmq.core.delivery import Want
     from rowmq.stores.sql.cursor import Cursor
     from rowmq.stores.sql.database import Database
 
@@ -72,6 +73,17 @@ class Stored(NamedTuple):
 
     queue: int
     seqs: list[int]
+
+
+class Taken(NamedTuple):
+    """What one statement has claimed: the queue's key and attempts, and pending rows with their messages.
+
+    The last column of a row is the end of its lease; the others are as they were before.
+    """
+
+    queue: int
+    max_attempts: int | None
+    rows: list[tuple[Any, ...]]
 
 
 def uuid_of(value: bytes) -> UUID:
@@ -165,6 +177,21 @@ class Dialect(ABC):
         self, cursor: "Cursor", queue: int, floors: Sequence[int], now: int, limit: int
     ) -> list[tuple[Any, ...]]:
         """Lock up to ``limit`` due rows, the first in claim order, and read them with their messages."""
+
+    def claim_at_once(
+        self,
+        cursor: "Cursor",  # noqa: ARG002 - for those that can
+        queue: str,  # noqa: ARG002
+        want: "Want",  # noqa: ARG002
+        lease: int | None,  # noqa: ARG002
+        token: bytes,  # noqa: ARG002
+        now: int | None,  # noqa: ARG002
+    ) -> Taken | None:
+        """Lease what is first in the queue of this name in one statement.
+
+        None, and nothing taken, if there is no such statement, no such queue, or a rule to look at.
+        """
+        return None
 
     def ack(self, cursor: "Cursor", pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
         """Finish plain messages whose token is still theirs; the seqs that were. Others are left alone."""

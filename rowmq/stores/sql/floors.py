@@ -29,6 +29,7 @@ class Floors:
         self._floors: dict[tuple[int, int], int] = {}
         self._looked: dict[int, tuple[float, float]] = {}
         self._short: dict[int, bool] = {}
+        self._ids: dict[str, int] = {}
 
     def of(self, queue: int, now: int) -> list[int]:
         """The floor of each priority, highest first; none where the clock has been set back behind it.
@@ -36,10 +37,23 @@ class Floors:
         None at all for a claim that would look from the beginning anyway, because it will most likely find
         less than its limit, as the last one did.
         """
-        if self._short.get(queue) and self._is_paid(queue):
+        if self._starts_low(queue):
             return [0] * len(PRIORITIES)
         floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
         return [floor if floor <= now else 0 for floor in floors]
+
+    def name(self, name: str, queue: int) -> None:
+        """Remember the name of a queue, to be asked about it before it has been looked up."""
+        self._ids[name] = queue
+
+    def forget(self, name: str) -> None:
+        """Know nothing of the queue of this name, until it has been looked up."""
+        self._ids.pop(name, None)
+
+    def are_low(self, name: str) -> bool:
+        """Whether a claim on the queue of this name, if it is known, starts at the beginning."""
+        queue = self._ids.get(name)
+        return queue is not None and self._starts_low(queue)
 
     def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
         """Whether a claim may look from the beginning.
@@ -62,6 +76,9 @@ class Floors:
         highest = {(queue, priority): visible_at for priority, visible_at in taken}
         self._floors.update(highest)
         self._short[queue] = len(taken) < limit
+
+    def _starts_low(self, queue: int) -> bool:
+        return self._short.get(queue, False) and self._is_paid(queue)
 
     def _is_paid(self, queue: int) -> bool:
         ended, cost = self._looked.get(queue, (0.0, 0.0))

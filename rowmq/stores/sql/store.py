@@ -15,7 +15,7 @@ from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import Ack, Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
-from rowmq.stores.sql.at_once import push_at_once
+from rowmq.stores.sql.at_once import claim_at_once, has_no_rules, push_at_once
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.consumers import SQLConsumers
@@ -137,7 +137,11 @@ class SQLStore:
     def _claim(
         self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None
     ) -> list[list[Delivery]]:
+        if (taken := claim_at_once(cursor, name, wants, self._floors, now)) is not None:
+            return [taken]
         kept = queue_named(cursor, name, now)
+        if has_no_rules(kept.queue):
+            self._floors.name(name, kept.id)
         if kept.queue.paused:
             return [[] for _ in wants]
         room = Room(cursor, kept)

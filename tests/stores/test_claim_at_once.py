@@ -1,0 +1,233 @@
+"""A plain claim on an idle queue on PostgreSQL: one statement, with the same result as the longer way."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from rowmq.core.delivery import Settlement, Want
+from rowmq.core.errors import QueueNotFound
+from rowmq.core.message import Batch, Pushed
+from rowmq.core.outcome import ACK, Reason, Retry, Settled, State
+from rowmq.core.queue import Guarantee, Rate
+from rowmq.stores import open_store
+from rowmq.stores.sql import floors
+from rowmq.testing.build import message, messages
+from tests.stores.callers import calling
+from tests.stores.proxy import proxied
+from tests.stores.test_statements import Noted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rowmq.core.delivery import Delivery
+    from rowmq.core.message import Message
+    from rowmq.stores.sql.store import SQLStore
+
+NOW = datetime(2030, 5, 17, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture(autouse=True)
+def paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every claim look from the beginning that wants to."""
+    monkeypatch.setattr(floors, "SHARE", 0)
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[SQLStore]:
+    with closing(idle(postgres_url)) as store:
+        yield store
+
+
+def idle(url: str) -> SQLStore:
+    """A store whose queue has been found empty."""
+    store = cast("SQLStore", open_store(url))
+    store.queues.put("q", now=NOW)
+    assert claim(store) == []
+    return store
+
+
+def claim(store: SQLStore, *, now: datetime = NOW, **want: Any) -> list[Delivery]:
+    (found,) = store.claim("q", [Want(**{"limit": 10, **want})], now=now)
+    return found
+
+
+def push(store: SQLStore, *new: Message, now: datetime = NOW) -> None:
+    (answer,) = store.push([Batch("q", new)], now=now)
+    assert isinstance(answer, Pushed), answer
+
+
+def sent(store: SQLStore, **options: Any) -> list[str]:
+    """The named statements of one claim."""
+    noted = store.database.queries = Noted({**store.database.queries})
+    claim(store, **options)
+    return noted.sent[:]
+
+
+# ---- what it costs -----------------------------------------------------------------------------------------
+
+
+def test_a_claim_on_an_idle_queue_is_one_statement_between_begin_and_commit(
+    store: SQLStore, postgres_url: str
+) -> None:
+    push(store, message())
+    with proxied(postgres_url) as (way, proxy), closing(cast("SQLStore", open_store(way))) as far:
+        assert len(claim(far)) == 1
+        push(store, message())
+        before = proxy.requests
+        assert len(claim(far)) == 1
+        assert proxy.requests == before + 3
+
+
+def test_an_empty_queue_is_found_empty_with_one_statement(store: SQLStore) -> None:
+    assert sent(store) == ["claim_at_once"]
+
+
+def test_a_claim_after_a_full_one_starts_at_the_floors(store: SQLStore) -> None:
+    push(store, *messages(3))
+    assert sent(store, limit=2) == ["claim_at_once"]
+    assert "claim_at_once" not in sent(store, limit=1)
+
+
+def test_a_look_from_the_beginning_that_is_not_paid_for_is_not_begun(
+    store: SQLStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(floors, "SHARE", 1e9)
+    assert "claim_at_once" not in sent(store)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"paused": True},
+        {"rate": Rate(1, MINUTE)},
+        {"max_age": MINUTE},
+        {"delivery": Guarantee.AT_MOST_ONCE},
+    ],
+    ids=str,
+)
+def test_a_queue_with_a_rule_is_asked_once_and_then_left_alone(store: SQLStore, rule: dict[str, Any]) -> None:
+    store.queues.put("q", rule)
+    assert sent(store)[0] == "claim_at_once"
+    assert "claim_at_once" not in sent(store)
+    store.queues.put("q", {name: None for name in rule if name not in ("paused", "delivery")})
+    store.queues.put("q", {"paused": False, "delivery": Guarantee.AT_LEAST_ONCE})
+    claim(store)
+    assert sent(store) == ["claim_at_once"]
+
+
+# ---- the same result ---------------------------------------------------------------------------------------
+
+
+def shown(delivery: Delivery) -> dict[str, Any]:
+    """All that a holder sees, but for what is the message's own."""
+    said = delivery._asdict()
+    return {name: value for name, value in said.items() if name not in ("uid", "seq", "token")}
+
+
+@pytest.mark.parametrize(
+    "want", [{}, {"lease": timedelta(hours=1), "consumer": "w", "share": False}], ids=str
+)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"payload": b"\0\xff", "priority": 9},
+        {"payload": {"a": 1}, "metadata": {"k": "v ☃"}, "group": "g"},
+        {"deadline": NOW + timedelta(seconds=5)},
+        {"deadline": NOW - timedelta(seconds=5)},
+    ],
+    ids=["plain", "binary", "group", "deadline", "past deadline"],
+)
+def test_a_delivery_is_what_the_longer_way_delivers(
+    store: SQLStore, want: dict[str, Any], options: dict[str, Any]
+) -> None:
+    push(store, message(**options))
+    (short,) = claim(store, **want)
+    store.settle([Settlement(short.receipt, ACK)], now=NOW)
+    push(store, message(**options))
+    (long,), _ = store.claim("q", [Want(**want), Want()], now=NOW)
+    assert shown(short) == shown(long)
+    one, other = (store.history.get(each.id, now=NOW) for each in (short, long))
+    assert one is not None
+    assert other is not None
+    assert (one.consumer, one.started_at, one.attempts) == (other.consumer, other.started_at, other.attempts)
+
+
+def test_messages_come_by_priority_and_then_by_time(store: SQLStore) -> None:
+    push(store, message("c", priority=1), message("d"), now=NOW)
+    push(store, message("a", priority=9), now=NOW)
+    push(store, message("e"), now=NOW + MINUTE)
+    push(store, message("b", priority=9), now=NOW + MINUTE)
+    found = claim(store, now=NOW + MINUTE)
+    assert [each.payload for each in found] == ["a", "b", "c", "d", "e"]
+
+
+def test_the_first_of_many_are_taken_and_can_be_settled_once(store: SQLStore) -> None:
+    push(store, *messages(15))
+    found = claim(store)
+    assert [each.payload for each in found] == list(range(10))
+    acks = [Settlement(each.receipt, ACK) for each in found]
+    assert store.settle(acks, now=NOW) == [Settled.SETTLED] * 10
+    assert store.settle(acks, now=NOW) == [Settled.REPEATED] * 10
+    assert [each.payload for each in claim(store)] == list(range(10, 15))
+
+
+def test_what_another_transaction_holds_is_skipped(store: SQLStore, postgres_url: str) -> None:
+    push(store, *messages(3))
+    with calling(postgres_url, "driver") as outside:
+        outside.run("SELECT seq FROM rowmq_pending ORDER BY seq LIMIT 1 FOR UPDATE")
+        assert [each.payload for each in claim(store)] == [1, 2]
+        outside.rollback()
+    assert [each.payload for each in claim(store)] == [0]
+
+
+def test_a_message_whose_holder_vanished_is_delivered_and_that_is_noted(store: SQLStore) -> None:
+    push(store, message())
+    (first,) = claim(store, consumer="gone", share=False)
+    later = NOW + timedelta(days=1)
+    assert claim(store) == []
+    (second,) = claim(store, now=later)
+    assert (second.id, second.attempt) == (first.id, 2)
+    (failure,) = store.history.failures(first.id)
+    assert failure.consumer == "gone"
+
+
+def test_a_message_that_may_not_be_tried_again_is_buried(store: SQLStore) -> None:
+    push(store, message())
+    (held,) = claim(store)
+    store.settle([Settlement(held.receipt, Retry(delay=timedelta(0)))], now=NOW)
+    assert claim(store, limit=1)
+    store.queues.put("q", {"max_attempts": 2}, now=NOW)
+    push(store, message("next"), now=NOW + timedelta(days=1))
+    (found,) = claim(store, now=NOW + timedelta(days=1))
+    assert found.payload == "next"
+    record = store.history.get(held.id, now=NOW)
+    assert record is not None
+    assert (record.state, record.reason) == (State.DEAD, Reason.EXHAUSTED)
+
+
+def test_a_rule_given_to_a_queue_holds_from_its_next_claim_on(store: SQLStore) -> None:
+    push(store, *messages(5))
+    store.queues.put("q", {"paused": True, "lease": timedelta(hours=1)})
+    assert claim(store) == []
+    store.queues.put("q", {"paused": False, "rate": Rate(2, timedelta(hours=1))})
+    assert len(claim(store)) == 2
+    store.queues.put("q", {"rate": None, "max_age": MINUTE})
+    assert claim(store, now=NOW + MINUTE) == []
+    assert store.queues.stats("q").dead == 3
+
+
+def test_a_queue_that_is_gone_is_unknown_and_one_made_anew_is_another(store: SQLStore) -> None:
+    push(store, message("old"))
+    store.queues.drop("q")
+    store.queues.put("q", now=NOW)
+    push(store, message("new"))
+    assert [each.payload for each in claim(store)] == ["new"]
+    store.queues.drop("q")
+    with pytest.raises(QueueNotFound):
+        claim(store)
