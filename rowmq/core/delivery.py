@@ -13,6 +13,7 @@ from rowmq.core.outcome import Outcome
 from rowmq.core.where import Where
 
 LARGEST_CLAIM = 100_000
+FARTHEST = 100
 CANDIDATES = 10_000
 """How many messages a claim with conditions looks at before it goes on the next time."""
 
@@ -23,7 +24,8 @@ class Want:
 
     ``lease`` None means the queue's. A registered ``consumer`` gets its own share first, unless ``share`` is
     False: then its name is only written down with what it takes. ``where`` and ``max_age`` leave other
-    messages untouched. ``per_group`` messages of one group may come together, in order. A ``name`` makes the
+    messages untouched. ``per_group`` messages of one group may come together, in order; if more than one
+    may, a fifo queue's group gives nothing while somebody holds one of those next in it. A ``name`` makes the
     claim findable later: the same name never claims twice, it gets what is left of the first claim. ``upto``
     leaves out messages pushed after that seq.
     """
@@ -54,6 +56,11 @@ class Want:
     def sharer(self) -> str | None:
         """The consumer whose share comes first, if it wants one."""
         return self.consumer if self.share else None
+
+    @property
+    def behind(self) -> int:
+        """How many messages behind a group's head this want looks at for one that somebody holds."""
+        return min(self.per_group - 1, FARTHEST)
 
     @property
     def choosy(self) -> bool:

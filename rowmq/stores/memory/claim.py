@@ -56,6 +56,7 @@ class Search:
         self._membership = tables.membership(queue.name, want.sharer, now)
         self._need = min(want.limit, _room(tables, queue, want.limit, now))
         self._buried = 0
+        self._left: set[int] = set()
         self._runs: list[tuple[tuple[int, int, int], list[Pending]]] = []
 
     def run(self) -> list[Pending]:
@@ -67,17 +68,17 @@ class Search:
 
     def _round(self) -> bool:
         """Take or bury the next candidates, and tell whether another round is worth it."""
-        need, buried = self._need, self._buried
+        need, passed = self._need, self._buried + len(self._left)
         chosen = own_first(self._candidates(need), self._membership, need)
         for seq in chosen:
             if self._need:
                 self._visit(self._tables.pending[seq])
-        return self._buried > buried
+        return self._buried + len(self._left) > passed
 
     def _candidates(self, need: int) -> list[int]:
         count = 1 if self._membership is None else self._membership.count
         rows = (row for row in self._tables.pending.values() if row.queue == self._queue.name)
-        due = (row for row in rows if row.due(self._now) and self._matches(row))
+        due = (row for row in rows if row.due(self._now) and row.seq not in self._left and self._matches(row))
         return [row.seq for row in nsmallest(need * count, due, key=lambda row: row.order)]
 
     def _matches(self, row: Pending) -> bool:
@@ -90,7 +91,9 @@ class Search:
 
     def _visit(self, head: Pending) -> None:
         order = head.order
-        if self._take(head):
+        if self._held_behind(head) and overdue(head.owed, self._queue, self._now) is None:
+            self._left.add(head.seq)
+        elif self._take(head):
             self._runs.append((order, [head, *self._followers(head)]))
 
     def _followers(self, head: Pending) -> list[Pending]:
@@ -103,6 +106,11 @@ class Search:
             if self._take(row):
                 taken.append(row)
         return taken
+
+    def _held_behind(self, head: Pending) -> bool:
+        """Whether somebody still holds a message that came with this head, where that locks the group."""
+        near = self._parked_behind(head)[: self._want.behind] if self._queue.fifo else []
+        return any(row.token is not None and row.time > self._now for row in near)
 
     def _parked_behind(self, head: Pending) -> list[Pending]:
         if head.group is None or self._want.per_group == 1:

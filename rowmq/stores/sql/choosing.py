@@ -1,7 +1,7 @@
 """Choosing among what is due: by metadata, age, share, and place in a group."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import starmap
 from typing import Any
 
@@ -41,11 +41,16 @@ class Chooser:
         rows = {row.seq: row for row in starmap(Owing, cursor.all("lock", seqs=list(seqs), now=kept.now))}
         return [rows[seq] for seq in seqs if seq in rows]
 
-    def next_parked(self, cursor: Cursor, kept: Kept, group: int, want: Want, after: int) -> Owing | None:
-        """The next message parked in a group, if it is due and wanted."""
-        row = cursor.one("next_parked", group=group, after=after)
-        due = None if row is None else Owing(*row)
-        return due if due is not None and due.time <= kept.now and _wanted(due, want, kept.now) else None
+    def parked(self, cursor: Cursor, group: int) -> Iterator[Owing]:
+        """The messages parked in a group, in order, each looked up when it is asked for."""
+        row = cursor.one("next_parked", group=group, after=0)
+        while row is not None:
+            yield Owing(*row)
+            row = cursor.one("next_parked", group=group, after=row[0])
+
+    def follows(self, row: Owing, want: Want, now: int) -> bool:
+        """Whether a parked message may come along with its head: it is due and wanted."""
+        return row.time <= now and _wanted(row, want, now)
 
     def _candidates(self, cursor: Cursor, kept: Kept, want: Want, limit: int) -> list[int]:
         """Matching seqs in claim order. Only a search with conditions is bounded, and goes on next time."""

@@ -2,7 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 from rowmq.core.clock import span
 from rowmq.core.delivery import Delivery, Want
@@ -66,25 +67,31 @@ class Claiming:
             locked = self._chooser.lock(self._cursor, self._kept, chosen)
             skipped |= set(chosen) - {row.seq for row in locked}
             good, buried = self._sorted_out(locked, need)
-            taken = self._with_runs(good, want, need)
+            taken, left = self._with_runs(good, want, need)
+            skipped |= left
             leased = {
                 one.receipt.seq: one for one in self.take([row for run in taken for row in run], want, token)
             }
             runs += [(order(run[0]), [leased[row.seq] for row in run]) for run in taken]
             need -= len(leased)
-            if not need or not (buried or len(locked) < len(chosen)):
+            if not need or not (buried or left or len(locked) < len(chosen)):
                 break
         return [delivery for _, run in sorted(runs) for delivery in run]
 
-    def _with_runs(self, heads: Sequence[Owing], want: Want, need: int) -> list[list[Owing]]:
-        """Each head with what comes along behind it, as many as are needed."""
-        runs = []
+    def _with_runs(self, heads: Sequence[Owing], want: Want, need: int) -> tuple[list[list[Owing]], set[int]]:
+        """Each head with what comes along behind it, as many as are needed, and the heads to be left."""
+        runs: list[list[Owing]] = []
+        left: set[int] = set()
         for head in heads:
             if need <= 0:
                 break
-            runs.append([head, *self._run_behind(head, want, min(want.per_group, need) - 1)])
-            need -= len(runs[-1])
-        return runs
+            run = self._run_behind(head, want, min(want.per_group, need) - 1)
+            if run is None:
+                left.add(head.seq)
+            else:
+                runs.append([head, *run])
+                need -= len(runs[-1])
+        return runs, left
 
     def take(self, due: Sequence[Row], want: Want, token: bytes) -> list[Delivery]:
         """Lease rows to a want under its token."""
@@ -151,13 +158,23 @@ class Claiming:
             bury(self._cursor, dead, self._kept, self._kept.now)
         return good, bool(dead)
 
-    def _run_behind(self, head: Owing, want: Want, room: int) -> list[Owing]:
-        """The messages parked behind a taken head that may come along, in order."""
+    def _run_behind(self, head: Owing, want: Want, room: int) -> list[Owing] | None:
+        """The messages parked behind a head that may come along, in order; None if its group is locked."""
+        if head.group_id is None or want.per_group == 1:
+            return []
+        now, parked = self._kept.now, self._chooser.parked(self._cursor, head.group_id)
+        if self._kept.queue.fifo:
+            near = list(islice(parked, want.behind))
+            if any(row.token is not None and row.time > now for row in near):
+                return None
+            parked = chain(near, parked)
+        return self._run_of(parked, want, room)
+
+    def _run_of(self, parked: Iterator[Owing], want: Want, room: int) -> list[Owing]:
         run: list[Owing] = []
-        while room > len(run) and head.group_id is not None:
-            after = run[-1].seq if run else 0
-            row = self._chooser.next_parked(self._cursor, self._kept, head.group_id, want, after)
-            if row is None:
+        while len(run) < room:
+            row = next(parked, None)
+            if row is None or not self._chooser.follows(row, want, self._kept.now):
                 break
             good, _ = self._sorted_out([row], 1)
             run.extend(good)

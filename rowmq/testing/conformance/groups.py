@@ -349,3 +349,41 @@ def test_a_head_released_for_later_blocks_its_group(store: Store) -> None:
     settle(store, claim_one(store), Release(delay=span(10)), now=after(1))
     assert claim(store, 5, now=after(10)) == []
     assert payloads(claim(store, 5, now=after(11))) == [0]
+
+
+def test_in_a_fifo_queue_a_group_gives_nothing_while_somebody_holds_one_of_it(store: Store) -> None:
+    put_queue(store, fifo=True)
+    push(store, *messages(3, group="g"))
+    push(store, message("h", group="h"))
+    head, member = claim(store, 2, per_group=2)
+    settle(store, head, Release())
+    assert payloads(claim(store, 1, per_group=10)) == ["h"]
+    assert claim(store, 10, per_group=10) == []
+    settle(store, member)
+    assert payloads(claim(store, 10, per_group=10)) == [0, 2]
+
+
+def test_in_a_fifo_queue_an_extended_member_keeps_its_group_locked(store: Store) -> None:
+    put_queue(store, fifo=True)
+    push(store, *messages(3, group="g"))
+    _, member = claim(store, 2, per_group=2)
+    extend(store, member, span(100))
+    assert claim(store, 10, per_group=10, now=after(31)) == []
+    assert payloads(claim(store, 10, per_group=10, now=after(100))) == [0, 1, 2]
+
+
+def test_in_a_fifo_queue_a_claim_of_one_a_group_takes_a_head_that_is_due(store: Store) -> None:
+    put_queue(store, fifo=True)
+    push(store, *messages(2, group="g"))
+    head, _ = claim(store, 2, per_group=2)
+    settle(store, head, Release())
+    assert payloads(claim(store, 10)) == [0]
+
+
+def test_an_exhausted_head_is_buried_also_while_its_group_is_locked(store: Store) -> None:
+    put_queue(store, fifo=True, max_attempts=1)
+    push(store, *messages(2, group="g"))
+    _, member = claim(store, 2, per_group=2)
+    extend(store, member, span(100))
+    assert claim(store, 10, per_group=10, now=after(31)) == []
+    assert states(store, now=after(31)) == {"dead": 1, "leased": 1}
