@@ -70,13 +70,16 @@ def with_moves(queue: Queue, moves: Iterable[Move]) -> dict[str, Mapping[str, st
 
 def advanced(queue: Queue, handle: str, moved: int, status: str, reason: str | None) -> Mapping[str, object]:
     """The change of a queue whose task has come so much further."""
-    replaced = [
-        msgspec.structs.replace(move, moved=move.moved + moved, status=status, reason=reason)
-        if move.handle == handle
-        else move
-        for move in moves_of(queue)
-    ]
-    return with_moves(queue, replaced)
+    moves = moves_of(queue)
+    return with_moves(
+        queue, [_advanced(move, moved, status, reason) if move.handle == handle else move for move in moves]
+    )
+
+
+def _advanced(move: Move, moved: int, status: str, reason: str | None) -> Move:
+    if status == "RUNNING":
+        status = move.status  # somebody may have had it cancelled in the meantime
+    return msgspec.structs.replace(move, moved=move.moved + moved, status=status, reason=reason)
 
 
 def advance(store: Store, source: str, move: Move) -> tuple[int, str, str | None]:

@@ -22,6 +22,8 @@ def read_form(fields: list[tuple[str, str]], action: str) -> dict[str, Any]:
     said = nested(field for field in fields if field[0] not in OURS and not field[0].startswith("X-Amz-"))
     if action == "CreateQueue" and "Tags" in said:
         said["tags"] = said.pop("Tags")
+    if action == "SetSubscriptionAttributes" and "AttributeNames" in said:
+        (said["AttributeName"],) = said.pop("AttributeNames")[:1]  # the only operation with one of them
     return said
 
 

@@ -97,7 +97,9 @@ async def _again(
 
 async def _claimed(asked: Asked, queue: Queue, given: ReceiveMessage) -> Sequence[Delivery]:
     limit = given.max_number_of_messages or 1
-    want = Want(limit=limit, lease=lease_of(given.visibility_timeout), per_group=limit if queue.fifo else 1)
+    want = Want(
+        limit=limit, lease=lease_of(given.visibility_timeout), per_group=LARGEST_BATCH if queue.fifo else 1
+    )
     seconds = given.wait_time_seconds
     if seconds is None:
         seconds = int(kept(queue.tags, "ReceiveMessageWaitTimeSeconds") or 0)
