@@ -128,6 +128,8 @@ def redacted(url: str) -> str:
 
     >>> redacted("postgresql://ada:secret@db:5432/jobs?sslmode=require&passfile=/run/key")
     'postgresql://ada:***@db:5432/jobs?sslmode=require&passfile=***'
+    >>> redacted("https://token@queues.example:9999")
+    'https://***@queues.example:9999'
     """
     if "://" not in url and ("@" in url or "=" in url):
         return HIDDEN  # no URL, but maybe another way to say a password
@@ -258,5 +260,7 @@ def _without_user_secret(url: str) -> str:
     scheme, slashes, user = before.partition("://")
     if not slashes or ":" in scheme:  # no scheme at all: what looks like one may be a password's beginning
         scheme, slashes, user = "", "", before
+    if at and scheme.lower().endswith(("http", "https")):  # the user is the token
+        return f"{scheme}{slashes}{HIDDEN}{at}{after}"
     name, *secret = _COLON.split(user, maxsplit=1)
     return f"{scheme}{slashes}{name}:{HIDDEN}{at}{after}" if at and secret else url

@@ -19,7 +19,7 @@ else:
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _SPAN = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+|\d+(?:\.\d+)?")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw]?)")
-_RECEIPT = re.compile(r"(\d{1,19})-([0-9a-f]{32})")
+_RECEIPT = re.compile(r"(\d{1,19})-((?:[0-9a-f]{2}){16,2048})")  # longer ones are a server's
 _RATE = re.compile(r"(\d+)/(.+)")
 _CONDITION = re.compile(r"([^=!]+)(?:(!?=)(.*))?", re.DOTALL)
 
