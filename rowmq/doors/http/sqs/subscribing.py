@@ -23,7 +23,6 @@ from rowmq.doors.http.sqs.subscription import (
     with_rawness,
 )
 from rowmq.doors.http.sqs.topic_pages import page_of
-from rowmq.doors.http.sqs.xml import entries
 
 
 async def subscribe(asked: Asked, given: Subscribe) -> Result:
@@ -71,7 +70,7 @@ async def get_subscription_attributes(asked: Asked, given: OfSubscription) -> Re
         "PendingConfirmation": "false",
         "ConfirmationWasAuthenticated": "true",
     }
-    return {"Attributes": entries(said)}
+    return {"Attributes": said}
 
 
 async def set_subscription_attributes(asked: Asked, given: SetSubscriptionAttributes) -> Result:

@@ -13,7 +13,6 @@ from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.shapes import CreateTopic, ListTopics, OfTopic
 from rowmq.doors.http.sqs.subscription import invalid_parameter
 from rowmq.doors.http.sqs.topic_pages import page_of
-from rowmq.doors.http.sqs.xml import entries
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}(\.fifo)?")
 MOST = 10_000
@@ -60,4 +59,4 @@ async def get_topic_attributes(asked: Asked, given: OfTopic) -> Result:
         "SubscriptionsDeleted": "0",
         **({"FifoTopic": "true"} if asked.name.endswith(".fifo") else {}),
     }
-    return {"Attributes": entries(said)}
+    return {"Attributes": said}

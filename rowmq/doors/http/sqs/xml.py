@@ -45,8 +45,12 @@ def flat(result: Mapping[str, Any], *, entry: str = "") -> str:
 
 
 def deep(result: Mapping[str, Any]) -> str:
-    """A result of SNS: lists have members and mappings have entries."""
-    return "".join(element(name, _deep(value)) for name, value in result.items() if value is not None)
+    """A result of SNS: lists have members, and attributes are entries."""
+    return "".join(
+        element(name, _entries(value) if name == "Attributes" else _deep(value))
+        for name, value in result.items()
+        if value is not None
+    )
 
 
 def _flat(result: Mapping[str, Any], repeated: Mapping[str, str]) -> Iterator[str]:
@@ -67,17 +71,19 @@ def _inside(value: Any, repeated: Mapping[str, str]) -> str:
     return "".join(_flat(value, repeated)) if isinstance(value, dict) else _plain(value)
 
 
+def _entries(mapping: Mapping[str, str]) -> str:
+    pairs = (
+        element("key", escaped(key)) + element("value", escaped(value)) for key, value in mapping.items()
+    )
+    return "".join(element("entry", pair) for pair in pairs)
+
+
 def _deep(value: Any) -> str:
     if isinstance(value, list):
         return "".join(element("member", _deep(each)) for each in value)
     if not isinstance(value, dict):
         return _plain(value)
     return deep(value)
-
-
-def entries(mapping: Mapping[str, str]) -> dict[str, Any]:
-    """A mapping as SNS has it, to be put into a result."""
-    return {"entry": [{"key": key, "value": value} for key, value in mapping.items()]}
 
 
 def _plain(value: Any) -> str:
