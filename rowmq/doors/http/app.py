@@ -66,17 +66,20 @@ class App:
             family, route, path = self.router.find(request.method, request.parts)
             return route, await self._within_time(route, request, path)
         except (Refusal, RowMQError) as error:
-            return route, (family.refuse if family else _refuse)(error)
+            return route, self._refusing(family, request)(error)
         except asyncio.CancelledError:  # only ever by a server whose time to stop is over
-            return route, (family.refuse if family else _refuse)(
+            return route, self._refusing(family, request)(
                 Refusal(503, "the server has stopped; look whether this was done before repeating it")
             )
         except Exception as error:  # noqa: BLE001 - a caller gets an answer, and never our traceback
             incident = uuid4().hex
             event(logger, logging.ERROR, "http.failed", exc_info=error, incident=incident, path=_shape(route))
-            return route, (family.refuse if family else _refuse)(
-                Refusal(500, f"our mistake, noted as {incident}")
-            )
+            return route, self._refusing(family, request)(Refusal(500, f"our mistake, noted as {incident}"))
+
+    def _refusing(self, family: Family | None, request: Request) -> Callable[[Exception], Answer]:
+        """How to say no: as the route's family does, or whoever the path belongs to, or in plain text."""
+        found = family or self.router.family_at(request.path)
+        return found.refuse if found else _refuse
 
     async def _within_time(self, route: Route, request: Request, path: dict[str, str]) -> Answer:
         try:

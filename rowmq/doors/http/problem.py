@@ -72,6 +72,7 @@ CODES = {
     429: "TooManyRequests",
     499: "Gone",
     500: "InternalError",
+    503: "Stopping",
 }
 
 
@@ -104,7 +105,7 @@ def _sort(error: Exception) -> Sort:
 
 
 def _refused(error: Refusal) -> Problem:
-    code = CODES.get(error.status, "Refused")
+    code = CODES.get(error.status, "Denied")
     return Problem(_type(code), _phrase(error.status), error.status, error.sentence, code)
 
 

@@ -53,6 +53,8 @@ class Family:
     routes: Sequence[Route]
     refuse: Callable[[Exception], Answer]
     """The answer to a Refusal, a RowMQError, or anything unexpected (without saying what)."""
+    prefix: str | None = None
+    """What all its paths begin with, and nobody else's: so it says no also where there is no route."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,10 @@ class Router:
     def routes(self) -> list[Route]:
         """Every route."""
         return [route for family in self.families for route in family.routes]
+
+    def family_at(self, path: str) -> Family | None:
+        """The family whose prefix a path begins with."""
+        return next((each for each in self.families if each.prefix and path.startswith(each.prefix)), None)
 
     def find(self, method: str, parts: Sequence[str]) -> tuple[Family, Route, dict[str, str]]:
         """The family, the route and the values of its path's names. Raises Refusal 404 or 405."""

@@ -166,6 +166,8 @@ def error_of(problem: Problem) -> RowMQError:
         return QueueNotFound(problem.queue or "")
     if kind is ScheduleNotFound:
         return ScheduleNotFound(problem.schedule or "")
+    if problem.code == "Stopping":
+        return OutcomeUnknown(problem.detail)
     if kind is not None and issubclass(kind, RowMQError):
         return kind(problem.detail)
     return _by_status(problem.status, problem.detail)

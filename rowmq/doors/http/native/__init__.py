@@ -9,7 +9,7 @@ ROLES = (queues, messages, claims, topics, consumers, schedules, history, store)
 
 def family() -> Family:
     """The routes of the native API."""
-    return Family("native", [route for role in ROLES for route in role.ROUTES], refuse)
+    return Family("native", [route for role in ROLES for route in role.ROUTES], refuse, "/v1/")
 
 
 __all__ = ["family"]

@@ -8,8 +8,9 @@ import msgspec
 from rowmq.core.errors import InvalidInput, RowMQError
 from rowmq.core.message import Batch, Message
 from rowmq.doors.http.call import Call
-from rowmq.doors.http.problem import problem
+from rowmq.doors.http.problem import CODES, problem
 from rowmq.doors.http.refusal import Refusal, too_large
+from rowmq.doors.http.request import Gone
 from rowmq.doors.http.route import BODY_LIMIT
 from rowmq.stores.remote import reading
 from rowmq.stores.remote.looking import Imported, LineError
@@ -35,16 +36,25 @@ class Import:
         self._size = 0
 
     async def run(self) -> Imported:
-        """Take the whole stream, or as much of it as the queue accepts."""
+        """Take the whole stream, or as much of it as comes and the queue accepts."""
+        try:
+            await self._take_all()
+        except Gone:
+            raise
+        except Refusal as error:
+            self._fail(self._report.lines + 1, 1, CODES[error.status], error.sentence)
+            self._report.complete = False
+        await self._store()
+        return self._report
+
+    async def _take_all(self) -> None:
         async for line in self._lines():
             self._report.lines += 1
             self._take(line)
             if len(self._waiting) >= LINES or self._size >= BYTES:
                 await self._store()
             if not self._report.complete:
-                return self._report
-        await self._store()
-        return self._report
+                return
 
     def _take(self, line: bytes) -> None:
         number = self._report.lines
@@ -79,15 +89,19 @@ class Import:
             self._report.errors.append(LineError(line, lines, code, detail))
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        rest = b""
+        begun: list[bytes] = []
+        size = 0
         async for piece in self._pieces():
-            *lines, rest = (rest + piece).split(b"\n")
+            *lines, rest = piece.split(b"\n")
             for line in lines:
-                yield line
-            if len(rest) > BODY_LIMIT:
+                yield b"".join([*begun, line])
+                begun, size = [], 0
+            begun.append(rest)
+            size += len(rest)
+            if size > BODY_LIMIT:
                 raise too_large(BODY_LIMIT)
-        if rest:
-            yield rest
+        if size:
+            yield b"".join(begun)
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         pieces = self._call.request.pieces()
