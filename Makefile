@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv servers test check soak bench
+.PHONY: help venv run servers test check soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +19,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql]'
 	@touch $@
+
+run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
+	$(BIN)/rowmq serve
 
 servers: ## install PostgreSQL and MariaDB when they are missing (as root, on Debian)
 	@sh tests/install_packages.sh

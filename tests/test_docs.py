@@ -9,7 +9,7 @@ from rowmq import Client
 from rowmq.stores.sql.store import SQLStore
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\((?!http)([^)#]+)")
 PYTHON = [(path, text) for path in DOCUMENTS for text in BLOCK.findall(path.read_text())]

@@ -6,8 +6,12 @@ visibility_timeout_seconds = the queue's lease.
 
 import json
 import re
+import shutil
+import sqlite3
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -20,10 +24,12 @@ import rowmq
 from rowmq import State
 from rowmq.stores.sql.store import SQLStore
 from tests.doors.http.serving import served, serving
+from tests.servers import ServerMissingError, skip_or_fail
 from tests.stores.crowds import Crowd, fill
 from tests.stores.work import counting
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}")
+DOCUMENT = Path(__file__).parents[2] / "docs/from-hq.md"
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -437,3 +443,38 @@ def test_a_name_may_hold_anything_that_a_path_can_say(timed: HQ) -> None:
     where = "/queues/a%2Fb%20%C3%A4%3F"
     timed.ok("POST", f"{where}/enqueue", content=b"1")
     assert timed.ok("GET", f"{where}/receive")["queue"] == "a/b ä?"
+
+
+def test_the_commands_of_the_document_do_what_it_says(tmp_path: Path) -> None:
+    (commands,) = re.findall(r"```sh\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    for tool in ("curl", "jq"):
+        if shutil.which(tool) is None:
+            skip_or_fail(ServerMissingError(f"{tool} is not installed"))
+    with served("-d", ":memory:", folder=tmp_path) as server:
+        script = commands.replace("http://localhost:9999", server.url).replace(
+            "curl ", "curl -sS --fail -w '\\n' "
+        )
+        ran = subprocess.run(
+            ["/bin/sh", "-e", "-c", script], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    said = [json.loads(line) for line in ran.stdout.splitlines() if line]
+    assert [each and list(each) for each in said] == [
+        ["name", "max_attempts", "visibility_timeout_seconds", "inserted_at", "updated_at"],
+        ["message_id"],
+        ["id", "args", "queue", "attempts", "receipt"],
+        None,
+    ]
+    assert said[2]["args"] == {"to": "ada@example.com"}
+
+
+def test_a_request_that_takes_too_long_is_told_so(sqlite_url: str) -> None:
+    path = sqlite_url.removeprefix("sqlite:///")
+    with rowmq.connect(sqlite_url) as mq, serving(mq, request_timeout=0.2) as url:
+        mq.queue("emails")
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            answer = httpx.post(f"{url}/queues/emails/enqueue", content=b"1", timeout=30)
+            other.execute("ROLLBACK")
+    assert (answer.status_code, answer.text) == (408, "this took longer than 0.2 seconds")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"

@@ -15,7 +15,6 @@ from functools import partial
 from types import FrameType
 
 import uvicorn
-import uvloop
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.doors.http import hq, openapi, operations
@@ -74,7 +73,7 @@ class Server:
 
     def run(self) -> None:
         """Serve, here, until a signal comes or ``stop`` is called; the store stays open."""
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(self.serve())
 
     def stop(self) -> None:
@@ -180,6 +179,16 @@ class _Running(uvicorn.Server):
 
     def _connection(self) -> asyncio.Protocol:
         return Connection(self.config, self.server_state, self._settings.limits)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The fast event loop, where there is one: Windows has none."""
+    try:
+        import uvloop  # noqa: PLC0415 - not for every system
+    except ModuleNotFoundError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import sqlite3
@@ -11,6 +13,7 @@ import ssl
 import threading
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -18,15 +21,19 @@ import pytest
 import trustme
 
 from rowmq import State
+from rowmq.doors.cli import cli
+from rowmq.doors.http.launch import check
 from rowmq.runtime.client import Client, connect
+from rowmq.runtime.config import Config
+from rowmq.runtime.config_sections import ServerConfig
 from tests.doors.http.asked import token_text, write_tokens
 from tests.doors.http.serving import PATIENCE, free_port, served, serving
 from tests.doors.program import finished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
+DOCUMENT = Path(__file__).parents[3] / "docs/server.md"
 OPEN = ("--host", "0.0.0.0")  # noqa: S104 - which is what is refused
 
 
@@ -358,3 +365,29 @@ def test_a_server_in_a_thread_leaves_the_client_open() -> None:
             assert httpx.get(f"{url}/queues").json() == []
         assert isinstance(mq, Client)
         assert mq.queues() == []
+
+
+# ---- the document ------------------------------------------------------------------------------------------
+
+
+COMMANDS = re.findall(r"^(rowmq serve.*?)(?: +#.*)?$", DOCUMENT.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_of_the_document_is_understood(command: str) -> None:
+    assert len(COMMANDS) > 4
+    _, name, *arguments = shlex.split(command)
+    assert cli.commands[name].make_context(name, arguments).params
+
+
+def test_the_dockerfile_starts_what_it_may_and_asks_what_is_there() -> None:
+    (lines,) = re.findall(r"```dockerfile\n(.*?)```", DOCUMENT.read_text(), re.DOTALL)
+    words = [
+        json.loads(line.partition(" ")[2]) for line in lines.splitlines() if line.startswith(("ENTRY", "CMD"))
+    ]
+    _, name, *arguments = words[0] + words[1]
+    said = cli.commands[name].make_context(name, arguments).params
+    config = ServerConfig(host=said["host"], tokens=said["tokens"], insecure=said["insecure"])
+    check(Config(url="memory://", server=config))
+    assert "http://127.0.0.1:9999/healthz" in lines
+    assert ServerConfig().port == 9999
