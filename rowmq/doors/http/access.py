@@ -90,7 +90,7 @@ class Tokens:
         if key is None:
             raise _unknown()
         signed.check(request, body, secret=key.secret, now=now)
-        return key.principal
+        return ring.principals[key.name]
 
     def _bearer(self, request: Request, ring: Ring) -> Principal | None:
         token = bearer_of(request)

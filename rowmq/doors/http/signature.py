@@ -4,7 +4,8 @@ import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
 from rowmq.doors.http.refusal import Refusal
@@ -50,23 +51,21 @@ class Signature:
             raise incomplete("host and all x-amz- headers have to be among the signed headers")
 
     def _check_time(self, now: datetime) -> None:
-        signed = datetime.strptime(self.stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        signed = datetime.fromisoformat(self.stamp)
         until = signed + (SKEW if self.lasts is None else self.lasts)
         if not signed - SKEW <= now <= until:
             raise mismatch(f"the signature is of {self.stamp}, which is too far from {now:%Y%m%dT%H%M%SZ}")
 
     def _expected(self, request: Request, digest: str, secret: str) -> str:
         hashed = hashlib.sha256(self.canonical(request, digest)).hexdigest()
-        signing = f"AWS4{secret}".encode()
-        for part in self.scope.split("/"):
-            signing = hmac.digest(signing, part.encode(), hashlib.sha256)
         text = f"{ALGORITHM}\n{self.stamp}\n{self.scope}\n{hashed}"
-        return hmac.digest(signing, text.encode(), hashlib.sha256).hex()
+        return hmac.digest(_signing_key(secret, self.scope), text.encode(), "sha256").hex()
 
     def canonical(self, request: Request, digest: str) -> bytes:
         """The request in the one form that both sides sign."""
         lines = [request.method, _path(request.path), _query(raw_query(request), presigned=self.lasts)]
-        lines += [f"{name}:{_header(request, name)}" for name in self.headers]
+        said = _headers(request)
+        lines += [f"{name}:{','.join(said.get(name, ()))}" for name in self.headers]
         return "\n".join((*lines, "", ";".join(self.headers), digest)).encode("latin-1", "replace")
 
 
@@ -143,7 +142,7 @@ def _made(
 
 def _is_time(stamp: str) -> bool:
     try:
-        datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        datetime.fromisoformat(stamp)
     except ValueError:
         return False
     return True
@@ -171,9 +170,21 @@ def _query(pairs: Query, *, presigned: timedelta | None) -> str:
     return "&".join(f"{name}={value}" for name, value in encoded)
 
 
-def _header(request: Request, name: str) -> str:
-    values = [value for key, value in request.scope["headers"] if key == name.encode("latin-1", "replace")]
-    return ",".join(_SPACES.sub(" ", value.decode("latin-1").strip()) for value in values)
+def _headers(request: Request) -> dict[str, list[str]]:
+    """Every header's values, without needless blanks."""
+    said: dict[str, list[str]] = {}
+    for name, value in request.scope["headers"]:
+        said.setdefault(name.decode("latin-1"), []).append(_SPACES.sub(" ", value.decode("latin-1").strip()))
+    return said
+
+
+@lru_cache(maxsize=256)
+def _signing_key(secret: str, scope: str) -> bytes:
+    """The key of a day, region and service, which thousands of requests are signed with."""
+    key = f"AWS4{secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
 
 
 def _decoded(text: bytes) -> str:

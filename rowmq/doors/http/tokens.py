@@ -76,6 +76,8 @@ class Ring:
     secret: str = field(repr=False)
     tokens: Mapping[bytes, Token] = field(default_factory=dict, repr=False)
     keys: Mapping[str, Key] = field(default_factory=dict, repr=False)
+    principals: Mapping[str, Principal] = field(default_factory=dict, repr=False)
+    """Who everybody is once inside, by name."""
 
     def bearer(self, token: str, now: datetime) -> Principal | None:
         """Who has this token, or None: unknown and expired are the same."""
@@ -84,7 +86,7 @@ class Ring:
         found = self.tokens.get(digest)
         if found is None or not hmac.compare_digest(digest, bytes.fromhex(found.sha256)) or found.over(now):
             return None
-        return found.principal
+        return self.principals[found.name]
 
     def key(self, id: str, now: datetime) -> Key | None:
         """The key of this id, or None: unknown and expired are the same."""
@@ -118,6 +120,7 @@ def parse(text: str) -> Ring:
         _secret(said.secret),
         {bytes.fromhex(each.sha256): each for each in said.token},
         {each.id: each for each in said.key},
+        {each.name: each.principal for each in entries},
     )
 
 
