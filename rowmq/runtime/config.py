@@ -20,6 +20,7 @@ from rowmq.runtime.config_sections import (
     MetricsConfig,
     ProducerConfig,
     ServerConfig,
+    SQSConfig,
     WorkerConfig,
     option,
 )
@@ -39,6 +40,7 @@ class Config:
     log: LogConfig = field(default_factory=LogConfig)
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     server: ServerConfig = field(default_factory=ServerConfig)
+    sqs: SQSConfig = field(default_factory=SQSConfig)
 
 
 class Option(NamedTuple):

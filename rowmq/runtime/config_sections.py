@@ -108,3 +108,13 @@ class ServerConfig:
     )
     public_url: str | None = option(None, "The URL that callers know this server by, if it is another one.")
     access_log: bool = option(False, "Whether every request is logged.")  # noqa: FBT003
+
+
+@dataclass(frozen=True, slots=True)
+class SQSConfig:
+    """How ``rowmq serve`` looks to AWS's clients."""
+
+    account: str = option("000000000000", "The account in queue URLs and ARNs.")
+    region: str = option("us-east-1", "The region in ARNs.")
+    purge_wait: bool = option(False, "Whether a minute passes between two purges, as at AWS.")  # noqa: FBT003
+    delete_wait: bool = option(False, "Whether a deleted queue's name is free after a minute, as at AWS.")  # noqa: FBT003

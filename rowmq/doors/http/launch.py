@@ -14,6 +14,7 @@ from rowmq.doors.http.access import Tokens
 from rowmq.doors.http.connection import Limits
 from rowmq.doors.http.guard import Guard, is_local, known_hosts
 from rowmq.doors.http.serving import Server, Settings, bind
+from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import connect
 from rowmq.runtime.config import Config
 from rowmq.runtime.config_sections import ServerConfig
@@ -33,7 +34,7 @@ def launch(config: Config, tell: Callable[[str], None]) -> None:
     """
     said = config.server
     check(config)
-    settings = settings_of(said)
+    settings = settings_of(config)
     client = connect(config.url)  # also for several processes: what is wrong is said once, and here
     with bind(said.host, said.port) as listener, closing(client):
         tell(said.public_url or address(listener, said))
@@ -70,8 +71,9 @@ def check(config: Config) -> None:
         )
 
 
-def settings_of(said: ServerConfig) -> Settings:
+def settings_of(config: Config) -> Settings:
     """The configuration as the server takes it."""
+    said = config.server
     tokens = None if said.tokens is None else Tokens(Path(said.tokens))
     known = {} if tokens is None else {"access": tokens, "secret": tokens.secret}
     return Settings(
@@ -83,8 +85,18 @@ def settings_of(said: ServerConfig) -> Settings:
         keep_alive=said.keep_alive,
         tls=_context(said),
         upkeep=True,
-        public_url=said.public_url,
+        sqs=_sqs(config),
         access_log=said.access_log,
+    )
+
+
+def _sqs(config: Config) -> SQSSettings:
+    return SQSSettings(
+        account=config.sqs.account,
+        region=config.sqs.region,
+        public_url=config.server.public_url,
+        purge_wait=config.sqs.purge_wait,
+        delete_wait=config.sqs.delete_wait,
     )
 
 

@@ -2,14 +2,11 @@
 
 import asyncio
 import hashlib
-import importlib
 import os
 import socket
 import threading
-from collections.abc import Callable
-from functools import partial
 
-from rowmq.doors.http import hq, openapi, operations
+from rowmq.doors.http import hq, native, openapi, operations, sqs
 from rowmq.doors.http.access_log import log_request
 from rowmq.doors.http.app import App, Observe
 from rowmq.doors.http.call import Broker
@@ -90,31 +87,8 @@ def _observers(measures: Measures) -> Observe:
 
 def families(settings: Settings, measures: Measures | None = None) -> list[Family]:
     """Every family of routes there is."""
-    made: list[Callable[[], Family]] = [
-        _native,
-        hq.family,
-        partial(_sqs, settings),
-        partial(operations.family, measures),
-    ]
-    found = [family for each in made for family in _there(each)]
+    found = [native.family(), hq.family(), sqs.family(settings.sqs), operations.family(measures)]
     return [*found, openapi.family(found)]
-
-
-def _native() -> Family:
-    return importlib.import_module("rowmq.doors.http.native").family()  # type: ignore[no-any-return]
-
-
-def _sqs(settings: Settings) -> Family:
-    module = importlib.import_module("rowmq.doors.http.sqs")
-    of_sqs = importlib.import_module("rowmq.doors.http.sqs.settings")
-    return module.family(of_sqs.Settings(public_url=settings.public_url))  # type: ignore[no-any-return]
-
-
-def _there(make: Callable[[], Family]) -> list[Family]:
-    try:
-        return [make()]
-    except Exception:  # noqa: BLE001 - one that is being written is left out
-        return []
 
 
 def _key(client: Client, settings: Settings) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rowmq.doors.http.access import Access, Open
 from rowmq.doors.http.connection import Limits
 from rowmq.doors.http.guard import Guard
+from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,5 +28,4 @@ class Settings:
     """The process to follow: when it is gone this one stops, and until then it alone counts signals."""
     access_log: bool = False
     clients_clock: bool = False
-    public_url: str | None = None
-    """What callers know this server by, if not by the name that they use."""
+    sqs: SQSSettings = field(default_factory=SQSSettings)

@@ -391,3 +391,12 @@ def test_the_dockerfile_starts_what_it_may_and_asks_what_is_there() -> None:
     check(Config(url="memory://", server=config))
     assert "http://127.0.0.1:9999/healthz" in lines
     assert ServerConfig().port == 9999
+
+
+def test_what_is_configured_for_sqs_is_what_its_clients_see(tmp_path: Path) -> None:
+    (tmp_path / "rowmq.toml").write_text('[sqs]\naccount = "123456789012"\n')
+    said = ("-d", ":memory:", "--public-url", "https://mq.test")
+    with served(*said, folder=tmp_path) as server:
+        target = {"x-amz-target": "AmazonSQS.CreateQueue", "content-type": "application/x-amz-json-1.0"}
+        answer = httpx.post(server.url, headers=target, json={"QueueName": "a"})
+    assert answer.json() == {"QueueUrl": "https://mq.test/123456789012/a"}

@@ -17,6 +17,7 @@ from botocore.awsrequest import AWSRequest
 
 from rowmq.doors.http.launch import settings_of
 from rowmq.runtime.client import Client, connect
+from rowmq.runtime.config import Config
 from rowmq.runtime.config_sections import ServerConfig
 from tests.doors.http.asked import key_text, token_text, write_tokens
 from tests.doors.http.raw import say_each
@@ -45,7 +46,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         token_text("reader", "right", read=["*"]),
         key_text("legacy", KEY, SECRET, push=["emails"], claim=["emails"], read=["emails"], manage=["own-*"]),
     )
-    settings = settings_of(ServerConfig(tls_cert=str(folder / "server.pem"), tokens=str(tokens)))
+    settings = settings_of(
+        Config(server=ServerConfig(tls_cert=str(folder / "server.pem"), tokens=str(tokens)))
+    )
     with (
         connect("memory://") as mq,
         serving(mq, tls=settings.tls, access=settings.access, secret=settings.secret) as url,
@@ -77,7 +80,9 @@ def test_a_client_that_knows_the_authority_is_answered_and_others_turn_away(plac
 
 
 def test_old_versions_of_tls_are_refused(place: Place) -> None:
-    settings = settings_of(ServerConfig(tls_cert=str(Path(place.authority).with_name("server.pem"))))
+    settings = settings_of(
+        Config(server=ServerConfig(tls_cert=str(Path(place.authority).with_name("server.pem"))))
+    )
     assert settings.tls is not None
     assert settings.tls.minimum_version >= ssl.TLSVersion.TLSv1_2
 
