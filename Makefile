@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/installed.stamp
+CLIENTS := .venv/clients.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run servers test check soak bench
+.PHONY: help venv run servers clients test check soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,10 +24,16 @@ $(STAMP): pyproject.toml constraints.txt
 run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
 	$(BIN)/rowmq serve
 
-servers: ## install PostgreSQL and MariaDB when they are missing (as root, on Debian)
+servers: ## install PostgreSQL, MariaDB and Node.js when they are missing (as root, on Debian)
 	@sh tests/install_packages.sh
 
-test: $(STAMP) servers ## run the tests, against private servers
+clients: servers $(CLIENTS) ## install the clients of other languages and ages that the server is tested with
+
+$(CLIENTS): $(STAMP) tests/install_clients.sh tests/doors/http/sqs/javascript/package.json tests/doors/http/sqs/old_boto3.txt
+	@sh tests/install_clients.sh
+	@touch $@
+
+test: $(STAMP) servers clients ## run the tests, against private servers
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 check: $(STAMP) ## format, lint, types and import contracts

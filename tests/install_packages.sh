@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the packages the tests need and this machine lacks, without starting any service.
-#   install_packages.sh            PostgreSQL, PgBouncer and MariaDB, whichever is missing
+#   install_packages.sh            PostgreSQL, PgBouncer, MariaDB and Node.js, whichever is missing
 #   install_packages.sh PACKAGE... just these packages
 # Never fails for a package it could not install: it says so, and the tests then skip (or fail when CI=true).
 set -eu
@@ -23,11 +23,16 @@ have_pgbouncer() {
     command -v pgbouncer >/dev/null 2>&1 || [ -x /usr/sbin/pgbouncer ]
 }
 
+have_node() {
+    command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1
+}
+
 missing=$*
 if [ $# -eq 0 ]; then
     have_postgres || missing="postgresql"
     have_pgbouncer || missing="${missing:+$missing }pgbouncer"
     have_mariadb || missing="${missing:+$missing }mariadb-server"
+    have_node || missing="${missing:+$missing }nodejs npm"
 fi
 [ -n "$missing" ] || exit 0
 
