@@ -37,6 +37,8 @@ SYSTEM = (
     "AWSTraceHeader",
     "DeadLetterQueueSourceArn",
 )
+EVERYTHING = frozenset({"All", "ALL"})
+"""All of them, in AWS's spelling and in kombu's."""
 IGNORED = frozenset({"Policy", "VisibilityTimeout", "RedrivePolicy", "QueueArn"})
 """Names of queue attributes that old clients ask for here and AWS takes without a word."""
 
@@ -66,7 +68,7 @@ def _check(given: ReceiveMessage) -> None:
 
 def _wanted(given: ReceiveMessage) -> frozenset[str]:
     names = {*(given.attribute_names or ()), *(given.message_system_attribute_names or ())}
-    if "All" in names:
+    if not EVERYTHING.isdisjoint(names):
         return frozenset(SYSTEM)
     unknown = names.difference(SYSTEM, IGNORED)
     if unknown:

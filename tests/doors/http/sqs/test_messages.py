@@ -97,7 +97,9 @@ def test_system_attributes_are_given_when_asked_for_by_either_name(sqs: Any, que
     assert sent["MD5OfMessageSystemAttributes"]
     first = one(sqs.receive_message(QueueUrl=queue, VisibilityTimeout=0))
     second = one(sqs.receive_message(QueueUrl=queue, AttributeNames=["SentTimestamp"], VisibilityTimeout=0))
-    third = one(sqs.receive_message(QueueUrl=queue, MessageSystemAttributeNames=["All"]))
+    third = one(sqs.receive_message(QueueUrl=queue, MessageSystemAttributeNames=["All"], VisibilityTimeout=0))
+    fourth = one(sqs.receive_message(QueueUrl=queue, MessageSystemAttributeNames=["ALL"]))
+    assert fourth["Attributes"].keys() == third["Attributes"].keys()
     assert "Attributes" not in first
     assert list(second["Attributes"]) == ["SentTimestamp"]
     assert abs(int(second["Attributes"]["SentTimestamp"]) / 1000 - time.time()) < 60
