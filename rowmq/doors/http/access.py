@@ -3,7 +3,8 @@
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +13,8 @@ from rowmq.doors.http import signature
 from rowmq.doors.http.refusal import Refusal, unauthorized
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import ANYBODY, Principal
-from rowmq.doors.http.tokens import Ring, utc_now
+from rowmq.doors.http.signature import Signature
+from rowmq.doors.http.tokens import Key, Ring, utc_now
 from rowmq.doors.http.tokens_file import Watched
 
 BURST, REFILL = 20, 0.5
@@ -29,6 +31,9 @@ class Access(Protocol):
     def principal(self, request: Request) -> Principal:
         """Who it is. Raises Refusal 401, which says nothing of what exactly was wrong."""
 
+    def expect(self, request: Request) -> None:
+        """Refuse, before its body is read, what nobody known can have signed. Raises as ``signer`` does."""
+
     def signer(self, request: Request, body: bytes) -> Principal:
         """Who it is that signed it, in AWS's way. Raises Refusal with AWS's code."""
 
@@ -39,6 +44,9 @@ class Open:
     def principal(self, request: Request) -> Principal:  # noqa: ARG002 - whoever it is
         """Anybody."""
         return ANYBODY
+
+    def expect(self, request: Request) -> None:
+        """Anybody."""
 
     def signer(self, request: Request, body: bytes) -> Principal:  # noqa: ARG002 - signed or not
         """Anybody."""
@@ -74,23 +82,37 @@ class Tokens:
             raise self._failures.count(request) or unauthorized()
         return found
 
+    def expect(self, request: Request) -> None:
+        """Refuse, unless the request names a key that we know, or bears a token."""
+        with self._counted(request):
+            self._named(request)
+
     def signer(self, request: Request, body: bytes) -> Principal:
         """Who has the key that the request is signed with, or the token that it bears."""
-        try:
-            return self._signer(request, body)
-        except Refusal as refusal:
-            raise self._failures.count(request) or refusal from None
+        with self._counted(request):
+            found = self._named(request)
+            if isinstance(found, Principal):
+                return found
+            signed, key = found
+            signed.check(request, body, secret=key.secret, now=self._now())
+            return key.principal
 
-    def _signer(self, request: Request, body: bytes) -> Principal:
-        ring, now = self._file.ring, self._now()
-        signed = signature.read(request)
+    def _named(self, request: Request) -> Principal | tuple[Signature, Key]:
+        """Who bears a token; or who is said to have signed, and how."""
+        ring, signed = self._file.ring, signature.read(request)
         if signed is None:
             return self._bearer(request, ring) or _missing(request)
-        key = ring.key(signed.key, now)
+        key = ring.key(signed.key, self._now())
         if key is None:
             raise _unknown()
-        signed.check(request, body, secret=key.secret, now=now)
-        return ring.principals[key.name]
+        return signed, key
+
+    @contextmanager
+    def _counted(self, request: Request) -> Iterator[None]:
+        try:
+            yield
+        except Refusal as refusal:
+            raise self._failures.count(request) or refusal from None
 
     def _bearer(self, request: Request, ring: Ring) -> Principal | None:
         token = bearer_of(request)

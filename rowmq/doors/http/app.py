@@ -100,6 +100,7 @@ class App:
         if route.open:
             return ANYBODY
         if route.signed:
+            self.broker.access.expect(request)  # a stranger's body is not worth the memory
             return self.broker.access.signer(request, await request.body(route.limit))
         return self.broker.access.principal(request)
 

@@ -11,6 +11,8 @@ from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import ANYBODY
 from tests.doors.http.asked import SECRET, asked, bearing, token_text, write_tokens
+from tests.doors.http.raw import say, statuses
+from tests.doors.http.serving import serving
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -87,9 +89,16 @@ def test_whoever_shows_nothing_right_is_refused_and_never_told_why(access: Token
     ],
 )
 def test_sqs_clients_are_refused_in_their_language(access: Tokens, request_: Request, code: str) -> None:
-    with pytest.raises(Refusal) as told:
-        access.signer(request_, b"")
-    assert (told.value.status, told.value.code) == (403, code)
+    for ask in (access.expect, lambda request: access.signer(request, b"")):
+        with pytest.raises(Refusal) as told:
+            ask(request_)
+        assert (told.value.status, told.value.code) == (403, code)
+
+
+def test_a_body_of_a_stranger_is_refused_before_it_comes(access: Tokens) -> None:
+    with serving(access=access) as url:
+        head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n"
+        assert statuses(say(url, head + b"Connection: close\r\n\r\n", wait=5)) == [403]
 
 
 def test_too_many_failures_of_an_address_are_told_to_wait(access: Tokens, clock: list[float]) -> None:
