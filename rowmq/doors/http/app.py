@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from uuid import uuid4
 
@@ -79,7 +79,7 @@ class App:
     def _refusing(self, family: Family | None, request: Request) -> Callable[[Exception], Answer]:
         """How to say no: as the route's family does, or whoever the path belongs to, or in plain text."""
         found = family or self.router.family_at(request.path)
-        return found.refuse if found else _refuse
+        return partial(found.refusal, request) if found else _refuse
 
     async def _within_time(self, route: Route, request: Request, path: dict[str, str]) -> Answer:
         try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rowmq.doors.http.answer import JSON, Answer
 from rowmq.doors.http.refusal import Refusal
+from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import Right
 
 BODY_LIMIT = 16 * 2**20
@@ -55,6 +56,12 @@ class Family:
     """The answer to a Refusal, a RowMQError, or anything unexpected (without saying what)."""
     prefix: str | None = None
     """What all its paths begin with, and nobody else's: so it says no also where there is no route."""
+    refuse_in_kind: "Callable[[Request, Exception], Answer] | None" = None
+    """The same as ``refuse``, of a family that speaks more than one language: in that of the request."""
+
+    def refusal(self, request: Request, error: Exception) -> Answer:
+        """No, to this request."""
+        return self.refuse(error) if self.refuse_in_kind is None else self.refuse_in_kind(request, error)
 
 
 @dataclass(slots=True)

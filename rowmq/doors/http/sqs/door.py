@@ -7,7 +7,7 @@ from rowmq.core.errors import RowMQError
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.refusal import Refusal
-from rowmq.doors.http.request import Gone
+from rowmq.doors.http.request import Gone, Request
 from rowmq.doors.http.route import Family, Route
 from rowmq.doors.http.sqs import json_codec, query_codec
 from rowmq.doors.http.sqs.actions import ACTIONS, Action, by_nothing
@@ -77,12 +77,20 @@ class Door:
 def family(settings: Settings | None = None) -> Family:
     """The routes of SQS and of the part of SNS that goes with it."""
     door = Door(settings or Settings())
-    return Family("sqs", [_route(door, method, path) for path in PATHS for method in ("POST", "GET")], refuse)
+    routes = [_route(door, method, path) for path in PATHS for method in ("POST", "GET")]
+    return Family("sqs", routes, refuse, refuse_in_kind=refuse_in_kind)
 
 
 def refuse(error: Exception) -> Answer:
     """No, to a request that came no further than the door."""
     return json_codec.fault_answer(as_fault(error))
+
+
+def refuse_in_kind(request: Request, error: Exception) -> Answer:
+    """The same, in the protocol that the request was made in."""
+    if request.header(b"x-amz-target") is not None:
+        return refuse(error)
+    return query_codec.fault_answer(as_fault(error))
 
 
 def _route(door: Door, method: str, path: str) -> Route:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.right import Principal, Right
 from rowmq.doors.http.sqs.actions import ACTIONS
@@ -33,7 +34,10 @@ class Named:
 
     def signer(self, request: Request, body: bytes) -> Principal:
         said = request.header(b"authorization") or ""
-        return EVERYBODY[said.partition("Credential=")[2].partition("/")[0]]
+        name = said.partition("Credential=")[2].partition("/")[0]
+        if name not in EVERYBODY:
+            raise Refusal(403, "nobody we know", code="InvalidClientTokenId")
+        return EVERYBODY[name]
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +46,8 @@ def people() -> Iterator[dict[str, Any]]:
         clients = {name: client_of("sqs", endpoint, aws_access_key_id=name) for name in EVERYBODY}
         for queue in ("mine", "mine-dead", "other"):
             clients["owner"].create_queue(QueueName=queue)
+        clients["stranger"] = client_of("sqs", endpoint, aws_access_key_id="stranger")
+        clients["strange publisher"] = client_of("sns", endpoint, aws_access_key_id="stranger")
         yield clients
 
 
@@ -108,3 +114,10 @@ def test_the_exception_has_its_own_code(people: dict[str, Any]) -> None:
     with pytest.raises(ClientError) as caught:
         people["reader"].purge_queue(QueueUrl="mine")
     assert caught.value.response["Error"]["QueryErrorCode"] == "AccessDeniedException"
+
+
+def test_a_stranger_is_refused_in_the_protocol_that_it_speaks(people: dict[str, Any]) -> None:
+    with refused("InvalidClientTokenId", "nobody we know", status=403):
+        people["stranger"].list_queues()
+    with refused("InvalidClientTokenId", "nobody we know", status=403):
+        people["strange publisher"].list_topics()
