@@ -133,6 +133,8 @@ def _config(app: App, settings: Settings) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        # What callers wrote may be answered, as JSON or text: no browser is to take it for a page.
+        headers=[("x-content-type-options", "nosniff")],
         timeout_keep_alive=settings.keep_alive,
         timeout_graceful_shutdown=int(settings.stop_timeout),
     )

@@ -1,5 +1,6 @@
 """Where a server may listen, and for whom: everything else is refused before anybody can connect."""
 
+import time
 from itertools import product
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import trustme
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.doors.http.launch import check
+from rowmq.doors.http.tokens_file import FRESH
 from rowmq.runtime.config import Config
 from rowmq.runtime.config_sections import ServerConfig
 from tests.doors.http.asked import token_text, write_tokens
@@ -91,3 +93,29 @@ def test_a_server_of_this_machine_is_not_reached_by_another_name(tmp_path: Path)
         names = {"queue.test": 200, "localhost": 200, "evil.test": 421}
         for name, status in names.items():
             assert httpx.get(f"{server.url}/v1/queues", headers={"Host": name}).status_code == status
+
+
+def test_a_revoked_token_is_refused_by_a_server_that_runs(tmp_path: Path) -> None:
+    token = finished("tokens", "add", "a", "--read", "*", "--file", "t.toml", folder=tmp_path).out.strip()
+    with served("-d", ":memory:", "--tokens", "t.toml", folder=tmp_path) as server:
+        known = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{server.url}/v1/queues", headers=known).status_code == 200
+        assert finished("tokens", "revoke", "a", "--file", "t.toml", folder=tmp_path).code == 0
+        time.sleep(FRESH)  # the server's own clock, which nobody can move
+        assert httpx.get(f"{server.url}/v1/queues", headers=known).status_code == 401
+
+
+def test_no_answer_is_taken_for_a_page_by_a_browser(tmp_path: Path) -> None:
+    with served("-d", ":memory:", folder=tmp_path) as server:
+        for path in (
+            "/healthz",
+            "/v1/queues",
+            "/v1/queues/<script>",
+            "/queues",
+            "/nowhere",
+            "/docs",
+            "/?Action=X",
+        ):
+            answer = httpx.get(server.url + path)
+            assert answer.headers.get_list("x-content-type-options") == ["nosniff"], path
+            assert ("text/html" in answer.headers["content-type"]) == (path == "/docs")
