@@ -56,7 +56,7 @@ def known_hosts(host: str, allowed: Iterable[str] = ()) -> frozenset[str] | None
     """
     said = frozenset(bare(each) for each in allowed)
     if is_local(host):
-        return LOCAL | said | {bare(host)}
+        return LOCAL | said | {f"[{host}]" if ":" in host else host.lower()}
     return said | LOCAL if said else None
 
 
@@ -75,11 +75,12 @@ def is_local(host: str) -> bool:
 def bare(host: str) -> str:
     """A Host header's value without its port, in lower case.
 
-    >>> bare("LOCALHOST:9999"), bare("[::1]:9999")
-    ('localhost', '[::1]')
+    >>> bare("LOCALHOST:9999"), bare("[::1]:9999"), bare("::1")
+    ('localhost', '[::1]', '::1')
     """
     name, _, port = host.lower().rpartition(":")
-    return name if name and port.isdigit() else host.lower()
+    whole = not name or not port.isdigit() or (":" in name and not name.endswith("]"))
+    return host.lower() if whole else name
 
 
 def _headers(request: Request) -> dict[bytes, bytes]:

@@ -37,11 +37,14 @@ def test_a_local_server_answers_to_local_names_and_those_it_was_given(host: str)
         "127.0.0.1.evil.test",
         "localhost:9999.evil",
         "::1",
+        "::5",
+        ":",
     ],
 )
 def test_a_local_server_does_not_answer_to_a_name_that_was_bound_to_it_elsewhere(host: str) -> None:
     assert refused(Guard(known_hosts("127.0.0.1")), ("Host", host)) == 421
     assert refused(Guard(known_hosts("localhost"))) == 421
+    assert refused(Guard(known_hosts("::1")), ("Host", host)) == 421
 
 
 def test_a_server_for_others_answers_to_any_name_unless_some_were_said() -> None:
