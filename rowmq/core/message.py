@@ -104,7 +104,7 @@ def encode(payload: Any) -> tuple[bytes, bool]:
 def check_json(body: bytes) -> bytes:
     """Return the body if it is JSON text as it stands, so that a door may store what it was sent."""
     try:
-        json.loads(body.decode(), parse_constant=_refuse_constant)
+        _STRICT.decode(body.decode())
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"the payload is not JSON: {error}") from None
     return body
@@ -154,6 +154,9 @@ def dump_metadata(metadata: Mapping[str, str]) -> str | None:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
+
+
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _check_metadata(metadata: Mapping[str, str]) -> None:

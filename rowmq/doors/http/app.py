@@ -143,7 +143,7 @@ def _query(route: Route, request: Request) -> Any:
     if route.query is None:
         return None
     said: dict[str, Any] = {}
-    lists = {each.encode_name for each in msgspec.structs.fields(route.query) if _is_list(each.type)}
+    lists = _lists(route.query)
     for name, value in request.query:
         if name in lists:
             said.setdefault(name, []).append(value)
@@ -157,8 +157,11 @@ def _query(route: Route, request: Request) -> Any:
         raise bad_request(f"the query is not what it should be: {error}") from None
 
 
-def _is_list(kind: Any) -> bool:
-    return "list" in str(kind) or "tuple" in str(kind)
+@cache
+def _lists(kind: Any) -> frozenset[str]:
+    """The fields that may come more than once."""
+    fields = msgspec.structs.fields(kind)
+    return frozenset(each.encode_name for each in fields if "list" in str(each.type))
 
 
 def _shape(route: Route | None) -> str:

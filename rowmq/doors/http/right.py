@@ -37,7 +37,8 @@ class Principal:
 
     def may(self, right: Right, name: str) -> bool:
         """Whether it has the right on the queue or topic of this name."""
-        if any(_covers(pattern, name) for pattern in self.rights.get(right, ())):
+        patterns = self.rights.get(right, ())
+        if EVERYTHING in patterns or any(_covers(pattern, name) for pattern in patterns):
             return True
         return right is Right.READ and self.may(Right.MANAGE, name)
 
