@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rowmq.core.names import check_name
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import (
     deleting,
@@ -31,7 +32,7 @@ def by_url(given: Any) -> str:
 def by_name(given: Any) -> str:
     """The queue of a QueueName."""
     name: str = given.queue_name
-    return name
+    return check_name(name) if name else ""
 
 
 def by_arn(given: Any) -> str:

@@ -2,6 +2,7 @@
 
 from urllib.parse import quote, unquote
 
+from rowmq.core.names import check_name
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.sqs.errors import Fault, invalid
 from rowmq.doors.http.sqs.settings import Settings
@@ -18,7 +19,7 @@ def queue_named_by(url: str) -> str:
     name = unquote(url.rstrip("/").rpartition("/")[2])
     if not name:
         raise Fault("InvalidAddress", f"The address {url} is not valid for this endpoint.")
-    return name
+    return check_name(name)
 
 
 def queue_url(request: Request, settings: Settings, name: str) -> str:
@@ -46,7 +47,7 @@ def named_by_arn(arn: str, parameter: str, *, kind: str = "sqs") -> str:
     parts = arn.split(":", PARTS_OF_ARN - 1)
     if len(parts) != PARTS_OF_ARN or parts[0] != "arn" or parts[2] != kind or not parts[-1]:
         raise invalid(f"Value {arn} for parameter {parameter} is invalid. Reason: it is no ARN of {kind}.")
-    return parts[-1]
+    return check_name(parts[-1], "name")
 
 
 def _host(request: Request) -> str:

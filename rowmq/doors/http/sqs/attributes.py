@@ -10,9 +10,11 @@ from rowmq.core.queue import Queue
 from rowmq.doors.http.sqs.errors import Fault
 from rowmq.doors.http.sqs.limits import LARGEST_MESSAGE, LONGEST_DELAY, LONGEST_TIMEOUT, LONGEST_WAIT
 from rowmq.doors.http.sqs.reserved import PREFIX
+from rowmq.doors.http.sqs.text import FORBIDDEN
 
 SHORTEST_RETENTION, LONGEST_RETENTION = 60, 1_209_600
 RETENTION = 345_600
+LONGEST_NUMBER, LONGEST_TEXT = 12, 2048
 SHORTEST_LEASE = timedelta(milliseconds=1)
 """The shortest lease a queue can have; AWS's 0."""
 Check = Callable[[str, str], None]
@@ -37,7 +39,8 @@ class Whole:
 
     def __call__(self, name: str, value: str) -> None:
         """Refuse anything else."""
-        if not (value.isascii() and value.isdigit() and self.least <= int(value[:12]) <= self.most):
+        whole = value.isascii() and value.isdigit() and len(value) <= LONGEST_NUMBER
+        if not whole or not self.least <= int(value) <= self.most:
             raise bad_value(name)
 
 
@@ -60,12 +63,11 @@ def json_object(name: str, value: str) -> None:
 
 
 def anything(name: str, value: str) -> None:
-    """Any text of a bearable length."""
-    if len(value) > LONGEST_TEXT:
+    """Any text of a bearable length that XML can carry."""
+    if len(value) > LONGEST_TEXT or FORBIDDEN.search(value):
         raise bad_value(name)
 
 
-LONGEST_TEXT = 2048
 YES_OR_NO = OneOf(("true", "false"))
 
 CHECKS: Mapping[str, Check] = {

@@ -5,8 +5,10 @@ import json
 from datetime import datetime
 from uuid import UUID
 
+from rowmq.core.errors import RowMQError
 from rowmq.core.message import Batch, Message
 from rowmq.core.queue import Queue
+from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.sqs.address import topic_arn
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.envelope import envelope
@@ -34,7 +36,7 @@ async def publish_batch(asked: Asked, given: PublishBatch) -> Result:
     for entry in given.entries:
         try:
             successful.append({"Id": entry.id} | await _published(asked, queues, entry))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this entry's
+        except (Refusal, RowMQError) as error:
             failed.append(failure(entry.id, as_fault(error)))
     return {"Successful": successful, "Failed": failed}
 

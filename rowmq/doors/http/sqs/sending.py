@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from rowmq.core.errors import RowMQError
 from rowmq.core.message import Batch, Message, Pushed
 from rowmq.core.queue import Queue
+from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.sqs import md5
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import Fault, as_fault, invalid, invalid_value, missing
@@ -181,7 +183,7 @@ def _sorted_out(queue: Queue, entries: list[SendEntry]) -> tuple[dict[str, Check
     for entry in entries:
         try:
             good[entry.id] = check(queue, entry, entry=True)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is this entry's
+        except (Refusal, RowMQError) as error:
             failed.append(failure(entry.id, as_fault(error)))
     return good, failed
 

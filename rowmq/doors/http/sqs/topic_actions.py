@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rowmq.core.names import check_name
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import publishing, shapes, subscribing, topics
 from rowmq.doors.http.sqs.actions import Action, by_nothing
@@ -14,7 +15,7 @@ from rowmq.doors.http.sqs.subscription import topic_of
 def by_topic_name(given: Any) -> str:
     """The topic of a Name."""
     name: str = given.name
-    return name
+    return check_name(name, "topic name")
 
 
 def by_topic(given: Any) -> str:
