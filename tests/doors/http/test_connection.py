@@ -126,6 +126,13 @@ def test_a_body_that_comes_fast_enough_may_take_its_time(url: str, mq: Client) -
     assert mq.queue("q").stats().ready == 1
 
 
+def test_a_body_that_comes_fast_and_then_stops_ends_the_connection(url: str) -> None:
+    with calling(url, POST + b"content-length: 1000000\r\n\r\n" + b" " * (20 * LEAST)) as connection:
+        over = dripping(connection, b" ")
+        assert statuses(heard(connection)) == [408]
+        over.set()
+
+
 def test_a_body_that_nobody_wants_is_not_listened_to_for_long(url: str) -> None:
     with calling(url, POST + b"content-length: 10000000\r\n\r\n") as connection:
         assert statuses(connection.recv(2**16)) == [413]
@@ -182,14 +189,20 @@ def test_who_does_not_read_the_answers_is_hung_up_on(url: str, mq: Client) -> No
 
 
 def test_who_reads_slowly_gets_everything(url: str, mq: Client) -> None:
-    size, count = 2**20, 4
+    """Slower than one answer in a body's time, but never still; and little of it waits outside the server."""
+    size, count = 2**21, 4
     mq.queue("q").push_many(["x" * size] * count)
-    with calling(url, RECEIVE * count) as connection:
-        found = 0
+    where, found = urlsplit(url), 0
+    with socket.socket() as connection:
+        connection.settimeout(LONG)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        connection.connect((where.hostname, where.port))
+        connection.sendall(RECEIVE * count)
         while found < size * count:
-            found += len(connection.recv(2**18))
+            piece = connection.recv(2**17)
+            assert piece, "hung up"
+            found += len(piece)
             time.sleep(SHORT / 8)
-    assert found >= size * count
 
 
 def test_more_connections_than_there_may_be_are_turned_away(url: str) -> None:
