@@ -31,9 +31,11 @@ class Known:
 
     async def get(self, broker: Broker, name: str) -> Queue:
         """The queue. Raises Fault if there is none."""
-        seen = self._seen.get(name)
-        if seen is not None and seen.until > time.monotonic():
+        seen, now = self._seen.get(name), time.monotonic()
+        if seen is not None and seen.until > now:
             return seen.queue
+        if seen is not None:  # one looks, and the others go by what was seen until that one knows better
+            self._seen[name] = seen._replace(until=now + FRESH)
         return await self.look(broker, name)
 
     async def look(self, broker: Broker, name: str) -> Queue:
