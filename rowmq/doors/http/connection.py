@@ -145,7 +145,7 @@ class Connection(HttpToolsProtocol):
     def _may_speak(self) -> bool:
         """Whether what is sent now would be taken for the answer to what is being read."""
         if self._reading is Reading.BODY:
-            return not self.cycle.response_started and not self.pipeline
+            return bool(self.cycle) and not self.cycle.response_started and not self.pipeline
         return not self._busy
 
     def _refuse(self, status: int, sentence: str) -> None:
