@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from contextlib import contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -275,6 +276,18 @@ def test_text_that_is_not_json_cannot_be_pushed_as_json(store: RemoteStore) -> N
         with pytest.raises(rowmq.InvalidMessage):
             store.push([Batch("q", [Message(id=uuid4(), body=body)])])
     assert store.queues.stats("q").ready == 0
+
+
+def test_text_that_utf_8_cannot_say_is_refused_before_it_is_sent(store: RemoteStore) -> None:
+    for call in (
+        lambda: store.history.find("\ud83d"),
+        lambda: store.history.ledger("\ud83d"),
+        lambda: store.wait(["\ud83d"], timedelta(seconds=1)),
+        lambda: store.adopt("\ud83d"),
+    ):
+        with pytest.raises(rowmq.InvalidInput, match="lone surrogates"):
+            call()
+    assert store.queues.get("\ud83d") is None
 
 
 def test_dots_and_slashes_in_names_lead_nowhere_else(store: RemoteStore) -> None:

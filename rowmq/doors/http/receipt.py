@@ -54,7 +54,7 @@ class Seal:
         """The receipt and its queue, or None if we never wrote that."""
         seq, dot, sealed = text.partition(".")
         opened = self.open_token(sealed) if dot and len(seq) <= len(str(2**63)) else None
-        if opened is None or not (seq.isascii() and seq.isdigit()):
+        if opened is None or not (seq.isascii() and seq.isdigit()) or int(seq) >= 2**63:
             return None
         return Opened(Receipt(int(seq), opened[0]), opened[1])
 

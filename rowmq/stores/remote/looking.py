@@ -288,7 +288,14 @@ class SweptShape(Struct):
 class WaitQuery(Asked):
     """The queues to wait for, and for how many seconds at most."""
 
-    queue: Annotated[list[str], Meta(min_length=1, max_length=1000)]
+    queue: Annotated[list[str], Meta(min_length=1, max_length=100)]
+    timeout: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
+
+
+class Waiting(Asked):
+    """The same, for any number of queues."""
+
+    queue: Annotated[list[str], Meta(max_length=LARGEST_BATCH)]
     timeout: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
 
 

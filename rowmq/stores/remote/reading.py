@@ -11,7 +11,7 @@ from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Want
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Schedule
-from rowmq.core.message import Message
+from rowmq.core.message import DEDUP_WINDOW, Message
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry
 from rowmq.core.queue import Queue, Rate
 from rowmq.core.where import Condition, Where, where
@@ -33,6 +33,7 @@ from rowmq.stores.remote.shapes import (
     Wanted,
 )
 
+WINDOW = DEDUP_WINDOW.total_seconds()
 SPANS = ("lease", "delay", "retention", "max_age")
 
 
@@ -72,7 +73,7 @@ def message(shape: NewMessage, id: UUID | None = None) -> Message:
         priority=shape.priority,
         deadline=maybe_moment(shape.deadline),
         key=shape.key,
-        window=timedelta(seconds=shape.window),
+        window=DEDUP_WINDOW if shape.window == WINDOW else timedelta(seconds=shape.window),
         group=shape.group,
     )
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from rowmq.core.errors import StoreUnavailable, Unsupported
+from rowmq.core.errors import InvalidSetting, StoreUnavailable, Unsupported
 from rowmq.stores.remote.transport import Query, Transport
 
 T = TypeVar("T")
@@ -28,10 +28,11 @@ class Role:
         *,
         now: datetime | None = None,
         again: bool = False,
+        wait: float = 0.0,
     ) -> T:
         """Send a shape, or nothing, and read the answer."""
-        body = None if shape is None else _ENCODER.encode(shape)
-        found: T = _read(self.transport.ask(method, path, body, now=now, again=again), gives)
+        body = None if shape is None else encoded(shape)
+        found: T = _read(self.transport.ask(method, path, body, now=now, again=again, wait=wait), gives)
         return found
 
     def look(
@@ -41,10 +42,9 @@ class Role:
         *,
         query: Query = (),
         now: datetime | None = None,
-        wait: float = 0.0,
     ) -> T:
         """Ask for something that is there."""
-        found: T = _read(self.transport.ask("GET", path, query=query, now=now, wait=wait), gives)
+        found: T = _read(self.transport.ask("GET", path, query=query, now=now), gives)
         return found
 
     def maybe(
@@ -59,6 +59,14 @@ class Role:
         """Ask for something that may not be there."""
         answer = self.transport.ask(method, path, body, now=now)
         return None if answer is None else _read(answer, gives)
+
+
+def encoded(shape: Any) -> bytes:
+    """A shape as it is sent. Raises InvalidSetting for text that has no form in UTF-8."""
+    try:
+        return _ENCODER.encode(shape)
+    except UnicodeEncodeError:
+        raise InvalidSetting("text that is sent to a server has no lone surrogates, and this has") from None
 
 
 def refuse_transaction(tx: object) -> None:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-import msgspec
-
 from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, Want
 from rowmq.core.errors import OutcomeUnknown, QueueNotFound, RowMQError, StoreError, StoreUnavailable
 from rowmq.core.history import Durability
@@ -15,8 +13,8 @@ from rowmq.core.outcome import Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
 from rowmq.stores.remote import receiving, writing
 from rowmq.stores.remote.history import RemoteHistory
-from rowmq.stores.remote.looking import StoreShape, Woken
-from rowmq.stores.remote.role import Role, refuse_transaction
+from rowmq.stores.remote.looking import StoreShape, Waiting, Woken
+from rowmq.stores.remote.role import Role, encoded, refuse_transaction
 from rowmq.stores.remote.roles import RemoteConsumers, RemoteQueues, RemoteSchedules, RemoteTopics
 from rowmq.stores.remote.shapes import (
     LARGEST_BATCH,
@@ -127,7 +125,7 @@ class RemoteStore(Role):
     ) -> Adopted | None:
         """Take over a named claim, so that the former run is fenced."""
         shape = Adopting(name=name, lease=writing.seconds(lease))
-        found = self.maybe("POST", "/v1/adopt", AdoptedClaim, msgspec.json.encode(shape), now=now)
+        found = self.maybe("POST", "/v1/adopt", AdoptedClaim, encoded(shape), now=now)
         if found is None:
             return None
         claim = Claim(found.claim.name, found.claim.token.encode())
@@ -150,8 +148,8 @@ class RemoteStore(Role):
         self.transport.close()
 
     def _woken(self, queues: Sequence[str], seconds: float) -> bool:
-        query = [*(("queue", each) for each in queues), ("timeout", f"{seconds:.6f}")]
-        return self.look("/v1/wait", Woken, query=query, wait=seconds).woken
+        shape = Waiting(queue=list(queues), timeout=seconds)
+        return self.send("POST", "/v1/wait", shape, Woken, again=True, wait=seconds).woken
 
 
 def _held(held: Receipt | Claim) -> Held:

@@ -91,7 +91,7 @@ class Transport:
 
         ``again`` says that the request does no harm if it is repeated, as is done after a lost reply.
         """
-        target = self._address.prefix + path + (f"?{encoded}" if (encoded := urlencode(list(query))) else "")
+        target = f"{self._address.prefix}{path}{_asked(query)}"
         headers = self._headers if now is None else {**self._headers, "rowmq-now": now.isoformat()}
         timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=self._address.timeout + wait)
         response = self._sent(method, target, body, headers, timeout, again=again or method == "GET")
@@ -148,6 +148,14 @@ class Transport:
             )
         else:
             self._pool = urllib3.HTTPConnectionPool(address.host, address.port, maxsize=CONNECTIONS)
+
+
+def _asked(query: Query) -> str:
+    try:
+        text = urlencode(list(query))
+    except UnicodeEncodeError:
+        raise InvalidSetting("text that is sent to a server has no lone surrogates, and this has") from None
+    return f"?{text}" if text else ""
 
 
 def segment(name: str) -> str:

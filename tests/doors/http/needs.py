@@ -65,6 +65,7 @@ NATIVE = {
     "POST /v1/extend": Need("claim", body={"receipts": [RECEIPT], "lease": 3600}),
     "POST /v1/settle": Need("claim", body={"settlements": [{"outcome": "ack", "receipt": RECEIPT}]}),
     "POST /v1/adopt": Need("everywhere", body={"name": CLAIM}),
+    "POST /v1/wait": Need("claim", body={"queue": [NAME], "timeout": 0}),
     "GET /v1/wait": Need("claim", {"queue": NAME, "timeout": "0"}),
     "GET /v1/topics": Need("list"),
     "GET /v1/topics/{topic}": Need("read"),

@@ -4,12 +4,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import urllib3
 
 from rowmq.core.errors import (
     Overloaded,
@@ -166,6 +168,17 @@ def test_several_batches_have_an_answer_each(http: httpx.Client) -> None:
     results = http.post("/push", json={"batches": batches}).json()["results"]
     assert [list(each) for each in results] == [["stored"], ["problem"], ["stored"]]
     assert results[1]["problem"]["code"] == "QueueNotFound"
+
+
+def test_a_true_token_under_a_number_that_never_was_is_lost(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("numbers")
+    with serving(f"sqlite:///{folder / 'queue.db'}") as url, httpx.Client(base_url=f"{url}/v1") as http:
+        http.put("/queues/emails", json={})
+        push(http, 1)
+        token = claim(http)[0]["receipt"].partition(".")[2]
+        forged = [f"{seq}.{token}" for seq in ("9" * 19, str(2**63 - 1), "0", "-1", "1e3", "²", "")]
+        assert set(settle(http, *({"outcome": "ack", "receipt": each} for each in forged))) == {"lost"}
+        assert http.post("/extend", json={"receipts": forged, "lease": 5}).json() == {"until": [None] * 7}
 
 
 # Queues, topics, schedules.
@@ -375,6 +388,17 @@ def test_who_is_turned_away_is_told_to_come_back() -> None:
     assert refuse(Refusal(401, "who?", {"www-authenticate": "Bearer"})).headers == {
         "www-authenticate": "Bearer"
     }
+
+
+def test_a_query_without_end_is_refused_and_nothing_breaks(
+    http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for size in (32_000, 66_000, 150_000, 400_000):
+        with suppress(urllib3.exceptions.HTTPError):  # hanging up in the middle is an answer too
+            long = f"{http.base_url}wait?timeout=0" + "&queue=%C2%BB" * (size // 13)
+            assert urllib3.request("GET", long, retries=False).status in {400, 414, 431}
+    assert http.get("/store").status_code == 200
+    assert "Fatal error" not in caplog.text
 
 
 def test_a_missing_queue_is_named_in_the_problem(http: httpx.Client) -> None:

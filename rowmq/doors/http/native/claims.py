@@ -1,7 +1,9 @@
 """Claiming, and what becomes of what was claimed."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import cache
 
 from rowmq.core.delivery import Claim, Delivery, Receipt, Settlement
 from rowmq.core.outcome import Settled
@@ -13,8 +15,9 @@ from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import WaitQuery, Woken
+from rowmq.stores.remote.looking import Waiting, WaitQuery, Woken
 from rowmq.stores.remote.shapes import (
+    LARGEST_SEQ,
     AdoptedClaim,
     Adopting,
     Claimed,
@@ -30,6 +33,7 @@ from rowmq.stores.remote.shapes import (
     Wants,
 )
 
+SEQ = re.compile("[0-9]{1,19}")
 Opened = tuple[Receipt | Claim, str]
 
 
@@ -90,7 +94,15 @@ async def adopt(call: Call) -> Answer:
 
 async def wait(call: Call) -> Answer:
     """Wait until something may have been pushed to one of the queues: a hint, so claim to find out."""
-    said: WaitQuery = call.query
+    return await _wait(call, call.query)
+
+
+async def wait_for_many(call: Call) -> Answer:
+    """Wait for more queues than a query can hold."""
+    return await _wait(call, call.body)
+
+
+async def _wait(call: Call, said: WaitQuery | Waiting) -> Answer:
     queues = list(dict.fromkeys(said.queue))
     call.demand(Right.CLAIM, *queues)
     return json(Woken(await call.broker.gather.wait(queues, timedelta(seconds=said.timeout))))
@@ -108,16 +120,19 @@ def _sealed(call: Call, deliveries: Sequence[Delivery]) -> list[Claimed]:
 
 def _opened(call: Call, held: Sequence[Held]) -> list[Opened | None]:
     """Receipts with their queues, None for what we never wrote. Whoever shows one needs the right there."""
-    opened = [_open(call, each) for each in held]
+    token = cache(call.broker.seal.open_token)  # the messages of one claim share theirs
+    opened = [_open(token, each) for each in held]
     call.demand(Right.CLAIM, *{each[1] for each in opened if each is not None})
     return opened
 
 
-def _open(call: Call, held: Held) -> Opened | None:
-    if isinstance(held, str):
-        return call.broker.seal.open(held)
-    found = call.broker.seal.open_token(held.token)
-    return None if found is None else (Claim(held.name, found[0]), found[1])
+def _open(token: Callable[[str], tuple[bytes, str] | None], held: Held) -> Opened | None:
+    seq, _, sealed = held.partition(".") if isinstance(held, str) else ("0", "", held.token)
+    found = token(sealed)
+    if found is None or not SEQ.fullmatch(seq) or int(seq) > LARGEST_SEQ:
+        return None
+    proof = Receipt(int(seq), found[0]) if isinstance(held, str) else Claim(held.name, found[0])
+    return proof, found[1]
 
 
 ROUTES = (
@@ -155,5 +170,6 @@ ROUTES = (
         limit=64 * 2**20,
     ),
     Route("POST", "/v1/adopt", adopt, Right.CLAIM, body=Adopting, gives=AdoptedClaim, refuses=(404, 422)),
+    Route("POST", "/v1/wait", wait_for_many, Right.CLAIM, late=True, body=Waiting, gives=Woken, lasts=True),
     Route("GET", "/v1/wait", wait, Right.CLAIM, late=True, query=WaitQuery, gives=Woken, lasts=True),
 )
