@@ -5,7 +5,7 @@ STAMP := .venv/installed.stamp
 CLIENTS := .venv/clients.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run servers clients test check soak bench
+.PHONY: help venv run servers clients test check proto soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ check: $(STAMP) ## format, lint, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+proto: $(STAMP) ## write the Python code of the .proto files
+	$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. rowmq/doors/grpc/routeguide.proto rowmq/stores/grpc/rowmq.proto
 
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests

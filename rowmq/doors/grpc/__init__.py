@@ -1,0 +1,1 @@
+"""gRPC: GOMQ's interface for its clients unchanged, and RowMQ's own."""
