@@ -179,6 +179,7 @@ def guarded(tmp_path: Path) -> Iterator[str]:
         tmp_path / "tokens.toml",
         token_text("all", "sesame", push=["*"], claim=["*"], manage=["*"]),
         token_text("pusher", "barley", push=["emails"]),
+        token_text("worker", "millet", claim=["emails"], read=["emails"]),
     )
     with serving(access=Tokens(path)) as url:
         yield url
@@ -217,6 +218,23 @@ def test_who_may_only_push_pushes_and_is_refused_the_rest(guarded: str) -> None:
     with pytest.raises(StoreUnavailable, match="no right"):
         store.push([Batch("emails", messages(1)), Batch("other", messages(1))])
     store.close()
+
+
+def test_a_worker_may_claim_and_read_its_queue_and_needs_no_more(guarded: str) -> None:
+    done = threading.Event()
+    with rowmq.connect(guarded.replace("//", "//sesame@")) as mq:
+        mq.queue("emails").push(1)
+    with rowmq.connect(guarded.replace("//", "//millet@")) as mq:
+        mq.handler("emails")(lambda _: done.set())
+        worker = mq.worker()
+        worker.start()
+        assert done.wait(PATIENCE)
+        worker.stop(timeout=PATIENCE)
+        assert mq.queue("emails").stats().done == 1
+        with pytest.raises(StoreUnavailable, match="no right"):
+            mq.queue("emails", lease=5)
+        with pytest.raises(StoreUnavailable, match="no right"):
+            mq.queue("others")
 
 
 def test_a_server_with_tls_is_trusted_by_the_file_that_is_named(tmp_path: Path) -> None:
@@ -357,6 +375,12 @@ def test_a_question_whose_answer_is_lost_is_asked_again(url: str) -> None:
         proxy.cut_next_commit("reply", times=3)
         with pytest.raises(StoreUnavailable, match="does not answer"):
             store.queues.list()
+        proxy.method = b"POST"
+        proxy.cut_next_commit("reply", times=2)
+        assert list(store.history.find().records) == []
+        proxy.cut_next_commit("reply", times=3)
+        with pytest.raises(StoreUnavailable, match="does not answer"):
+            store.history.find()
 
 
 def test_an_answer_that_takes_too_long_is_unknown() -> None:

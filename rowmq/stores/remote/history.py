@@ -74,7 +74,7 @@ class RemoteHistory(Role):
             after=max(after, 0),
             limit=limit,
         )
-        page = self.send("POST", "/v1/find", shape, PageShape, now=now, again=True)
+        page = self.send("POST", "/v1/find", shape, PageShape, now=now, reads=True)
         return Page([receiving.record(each) for each in page.messages], page.after)
 
     def failures(self, id: UUID) -> list[FailedAttempt]:

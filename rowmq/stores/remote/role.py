@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -11,6 +11,14 @@ from rowmq.stores.remote.transport import Query, Transport
 
 T = TypeVar("T")
 _ENCODER = msgspec.json.Encoder()
+
+
+class How(TypedDict, total=False):
+    """How a request may be sent."""
+
+    again: bool
+    reads: bool
+    wait: float
 
 
 class Role:
@@ -27,12 +35,11 @@ class Role:
         gives: type[T],
         *,
         now: datetime | None = None,
-        again: bool = False,
-        wait: float = 0.0,
+        **how: Unpack[How],
     ) -> T:
         """Send a shape, or nothing, and read the answer."""
         body = None if shape is None else encoded(shape)
-        found: T = _read(self.transport.ask(method, path, body, now=now, again=again, wait=wait), gives)
+        found: T = _read(self.transport.ask(method, path, body, now=now, **how), gives)
         return found
 
     def look(

@@ -149,7 +149,7 @@ class RemoteStore(Role):
 
     def _woken(self, queues: Sequence[str], seconds: float) -> bool:
         shape = Waiting(queue=list(queues), timeout=seconds)
-        return self.send("POST", "/v1/wait", shape, Woken, again=True, wait=seconds).woken
+        return self.send("POST", "/v1/wait", shape, Woken, reads=True, wait=seconds).woken
 
 
 def _held(held: Receipt | Claim) -> Held:

@@ -3,9 +3,11 @@
 import os
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -86,40 +88,46 @@ class Transport:
         now: datetime | None = None,
         wait: float = 0.0,
         again: bool = False,
+        reads: bool = False,
     ) -> bytes | None:
         """The body of the answer; None if there is no such thing. Raises RowMQError.
 
-        ``again`` says that the request does no harm if it is repeated, as is done after a lost reply.
+        ``again`` says that the request does no harm if it is repeated, as is done after a lost reply; what
+        only ``reads`` never does.
         """
         target = f"{self._address.prefix}{path}{_asked(query)}"
         headers = self._headers if now is None else {**self._headers, "rowmq-now": now.isoformat()}
         timeout = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=self._address.timeout + wait)
-        response = self._sent(method, target, body, headers, timeout, again=again or method == "GET")
-        return _body(response)
+        send = partial(
+            self._send,
+            method,
+            target,
+            body=body,
+            headers=headers,
+            timeout=timeout,
+            retries=False,
+            redirect=False,
+        )
+        reads = reads or method == "GET"
+        return _body(self._sent(send, again=again or reads, reads=reads))
+
+    def _send(self, *asked: Any, **how: Any) -> urllib3.BaseHTTPResponse:
+        return self._connections().urlopen(*asked, **how)
 
     def _sent(
-        self,
-        method: str,
-        target: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        timeout: urllib3.Timeout,
-        *,
-        again: bool,
+        self, send: Callable[[], urllib3.BaseHTTPResponse], *, again: bool, reads: bool
     ) -> urllib3.BaseHTTPResponse:
         """Send it, again after a lost reply if that does no harm."""
         lost = False
         for pause in (0.0, *PAUSES) if again else (0.0,):
             time.sleep(pause)
             try:
-                return self._connections().urlopen(
-                    method, target, body=body, headers=headers, timeout=timeout, retries=False, redirect=False
-                )
+                return send()
             except HTTPError as error:
                 if _never_sent(error):
-                    self._refuse_unsent(lost=lost and method != "GET")
+                    self._refuse_unsent(lost=lost and not reads)
                 lost = True
-        if method == "GET":
+        if reads:
             raise StoreUnavailable(f"the server at {self} does not answer; ask again in a moment")
         raise OutcomeUnknown(f"the reply of the server at {self} was lost; look before you repeat it")
 

@@ -311,6 +311,7 @@ def test_the_store_tells_its_clock_and_durability(http: httpx.Client) -> None:
         ("/queues/emails/messages", [{"payload": 1}] * 10_001, 400, "BadRequest"),
         ("/queues/emails/claim", {"wait": 20.1}, 400, "BadRequest"),
         ("/queues/emails/claim", {"limit": 0}, 400, "BadRequest"),
+        ("/queues/emails/claim", {"name": "run", "wait": 1}, 422, "InvalidSetting"),
         ("/queues/emails/claim", {"limit": 100_001}, 400, "BadRequest"),
         ("/queues/emails/claim", {"lease": 0}, 422, "InvalidSetting"),
         ("/queues/emails/claim", {"lease": 1e30}, 400, "BadRequest"),

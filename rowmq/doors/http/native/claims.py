@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import cache
 
 from rowmq.core.delivery import Claim, Delivery, Receipt, Settlement
+from rowmq.core.errors import InvalidSetting
 from rowmq.core.outcome import Settled
 from rowmq.core.store import BACKLOG
 from rowmq.doors.http.answer import Answer
@@ -43,6 +44,8 @@ async def claim(call: Call) -> Answer:
     A claim with a ``name`` is remembered: the same name gets what is left of it, whichever queue is asked.
     """
     said: Wanted = call.body
+    if said.name is not None and said.wait:
+        raise InvalidSetting("a claim with a name does not wait: if it finds nothing, that is remembered")
     found = await call.claim(call.path["queue"], reading.want(said), wait=timedelta(seconds=said.wait))
     return json(ClaimedMessages(_sealed(call, found)))
 

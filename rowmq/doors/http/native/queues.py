@@ -1,9 +1,11 @@
 """Queues: made, changed, looked at, emptied, paused and deleted."""
 
 from rowmq.core.errors import QueueNotFound
+from rowmq.core.queue import Queue
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import counted, done, json
+from rowmq.doors.http.refusal import forbidden
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
@@ -28,12 +30,26 @@ async def list_queues(call: Call) -> Answer:
 
 
 async def put_queue(call: Call) -> Answer:
-    """Create a queue, or change some of its settings. Who names a dead-letter queue must manage that too."""
-    changes = reading.changes(call.body)
-    if isinstance(changes.get("dead_letter"), str):
-        call.demand(Right.MANAGE, changes["dead_letter"])
-    name, queues = call.path["queue"], call.broker.store.queues
+    """Create a queue, or change some of its settings. Who names a dead-letter queue must manage that too.
+
+    Who may only read the queue, and changes nothing, gets it as it is: so workers may begin with this.
+    """
+    changes, name = reading.changes(call.body), call.path["queue"]
+    if not changes and not call.principal.may(Right.MANAGE, name):
+        return json(writing.queue(await _readable(call, name)))
+    letters = changes.get("dead_letter")
+    call.demand(Right.MANAGE, name, *([letters] if isinstance(letters, str) else ()))
+    queues = call.broker.store.queues
     return json(writing.queue(await call.run(lambda: queues.put(name, changes, now=call.now))))
+
+
+async def _readable(call: Call, name: str) -> Queue:
+    """A queue that is there; to make it takes another right."""
+    call.demand(Right.READ, name)
+    found = await call.run(lambda: call.broker.store.queues.get(name))
+    if found is None:
+        raise forbidden()
+    return found
 
 
 async def get_queue(call: Call) -> Answer:
@@ -99,7 +115,7 @@ ROUTES = (
         QUEUE,
         put_queue,
         Right.MANAGE,
-        over="queue",
+        late=True,
         body=QueueChanges,
         gives=QueueShape,
         refuses=(404, 422),
