@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 
 from rowmq.core.delivery import Claim, Delivery, Receipt, Settlement, Want
 from rowmq.core.errors import OutcomeUnknown, Overloaded, RowMQError, StoreError, StoreUnavailable
-from rowmq.core.message import Batch, Pushed
+from rowmq.core.message import Batch, Message, Pushed
 from rowmq.core.outcome import Release, Settled
 from rowmq.core.store import Store
 from rowmq.runtime.longpoll import LongPolls
+from rowmq.runtime.publishing import Publishing
 
 CALLERS = 10_000
 """How many callers may wait before the next one is turned away."""
@@ -93,7 +94,8 @@ class Gather:
         hung = around or _bare
         self._settles, self._extends = Lane(hung("settle", self._settle)), Lane(hung("extend", self._extend))
         self._claims, self._pushes = Lane(hung("claim", self._claim)), Lane(hung("push", store.push))
-        self._lanes = (self._settles, self._extends, self._claims, self._pushes)
+        self._publishes = Lane(hung("publish", Publishing(store)))
+        self._lanes = (self._settles, self._extends, self._claims, self._pushes, self._publishes)
         self._changed = threading.Condition()
         self._closed = self._waking = False
         self._bytes = 0
@@ -138,6 +140,12 @@ class Gather:
         pushed: Pushed = await self._asked(self._pushes, batch, weight)
         self._polls.ring(batch.queue, len(batch.messages))
         return pushed
+
+    async def publish(self, topic: str, messages: Sequence[Message]) -> int:
+        """Publish one batch, and tell how many queues got it; raises what the store answers it with."""
+        weight = sum(len(message.body) for message in messages)
+        queues: int = await self._asked(self._publishes, (topic, messages), weight)
+        return queues
 
     async def claim(self, queue: str, want: Want, *, wait: timedelta = timedelta(0)) -> list[Delivery]:
         """Claim for one caller, waiting up to that long for something to come."""
@@ -201,7 +209,7 @@ class Gather:
     def _check_room(self, weight: int) -> None:
         if self._closed:
             raise StoreUnavailable("the server is stopping; ask again in a moment")
-        if len(self._pushes.waiting) + len(self._claims.waiting) + len(self._settles.waiting) >= CALLERS:
+        if self.waiting >= CALLERS:
             raise Overloaded(f"more than {CALLERS} callers are waiting; ask again in a moment")
         if weight and self._bytes + weight > ROOM:
             raise Overloaded(f"more than {ROOM} bytes are waiting to be stored; push again in a moment")

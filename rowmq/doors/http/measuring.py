@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-VERBS = ("push", "claim", "settle", "extend")
+VERBS = ("push", "claim", "settle", "extend", "publish")
 METRICS = (
     Metric("http_requests_total", "counter", ("method", "path", "status"), "Requests answered, by route"),
     Metric("http_request_seconds", "histogram", ("method", "path"), "From a request's head to its answer"),
-    Metric("http_messages_total", "counter", ("verb",), "Messages pushed, claimed, settled and extended"),
+    Metric(
+        "http_messages_total",
+        "counter",
+        ("verb",),
+        "Messages pushed, claimed, settled, extended; batches published",
+    ),
     Metric("http_batch_callers", "histogram", ("verb",), "Callers whose asks shared one call of the store"),
     Metric("http_store_seconds", "histogram", ("verb",), "How long those calls of the store took"),
     Metric("http_connections", "gauge", (), "Connections there are"),
@@ -162,4 +167,14 @@ def _extended(answer: Any) -> int:
     return sum(each is not None for each in answer)
 
 
-_COUNTS = {"push": _pushed, "claim": _claimed, "settle": _settled, "extend": _extended}
+def _published(answer: object) -> int:
+    return int(not isinstance(answer, Exception))
+
+
+_COUNTS = {
+    "push": _pushed,
+    "claim": _claimed,
+    "settle": _settled,
+    "extend": _extended,
+    "publish": _published,
+}
