@@ -12,7 +12,7 @@ from rowmq.core.history import Amendment, FailedAttempt, LedgerEntry, Page, Reco
 from rowmq.core.outcome import State
 from rowmq.core.where import Where
 from rowmq.stores.remote import receiving, writing
-from rowmq.stores.remote.looking import (
+from rowmq.stores.remote.history_shapes import (
     Amending,
     Archiving,
     Bounds,
@@ -25,8 +25,9 @@ from rowmq.stores.remote.looking import (
     Sweeping,
     SweptShape,
 )
+from rowmq.stores.remote.queue_shapes import Redriving
 from rowmq.stores.remote.role import Role
-from rowmq.stores.remote.shapes import LARGEST_BATCH, LARGEST_SEQ, Counted, Problem, Redriving
+from rowmq.stores.remote.shapes import LARGEST_BATCH, LARGEST_SEQ, Counted, Problem
 from rowmq.stores.remote.transport import error_of, segment
 
 _LINES = msgspec.json.Decoder(RecordShape)

@@ -16,22 +16,19 @@ from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Retry
 from rowmq.core.queue import Queue, Rate
 from rowmq.core.where import Condition, Where, where
 from rowmq.stores.fresh import new_id
-from rowmq.stores.remote.looking import ScheduleShape
-from rowmq.stores.remote.payload import body_of
-from rowmq.stores.remote.shapes import (
+from rowmq.stores.remote.claim_shapes import (
     AckShape,
-    BackoffShape,
     BuryShape,
     Conditions,
-    NewMessage,
-    QueueChanges,
-    QueueShape,
-    RateShape,
     ReleaseShape,
     RetryShape,
     SettlementShape,
     Wanted,
 )
+from rowmq.stores.remote.payload import body_of
+from rowmq.stores.remote.queue_shapes import BackoffShape, QueueChanges, QueueShape, RateShape
+from rowmq.stores.remote.role_shapes import ScheduleGiven, ScheduleShape
+from rowmq.stores.remote.shapes import NewMessage
 
 WINDOW = DEDUP_WINDOW.total_seconds()
 SPANS = ("lease", "delay", "retention", "max_age")
@@ -136,7 +133,7 @@ def queue(shape: QueueShape) -> Queue:
     return Queue(**{name: _setting(name, value) for name, value in said.items()})
 
 
-def schedule(shape: ScheduleShape) -> Schedule:
+def schedule(shape: ScheduleShape | ScheduleGiven) -> Schedule:
     """A schedule as it is stored."""
     return Schedule(
         name=shape.name,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rowmq.core.delivery import Delivery, Receipt
 from rowmq.core.history import Record
-from rowmq.stores.remote.looking import RecordShape
+from rowmq.stores.remote.claim_shapes import Claimed
+from rowmq.stores.remote.history_shapes import RecordShape
 from rowmq.stores.remote.payload import received
-from rowmq.stores.remote.shapes import Claimed
 from rowmq.stores.remote.writing import PLAIN
 
 

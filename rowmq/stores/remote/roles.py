@@ -14,7 +14,9 @@ from rowmq.core.names import check_name
 from rowmq.core.outcome import State
 from rowmq.core.queue import Queue, changed
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import (
+from rowmq.stores.remote.queue_shapes import Depth, Purging, QueueList, QueueShape
+from rowmq.stores.remote.role import Role, refuse_transaction
+from rowmq.stores.remote.role_shapes import (
     Beating,
     ConsumerList,
     Fired,
@@ -29,8 +31,7 @@ from rowmq.stores.remote.looking import (
     TopicList,
     TopicShape,
 )
-from rowmq.stores.remote.role import Role, refuse_transaction
-from rowmq.stores.remote.shapes import Counted, Depth, Done, Purging, QueueList, QueueShape
+from rowmq.stores.remote.shapes import Counted, Done
 from rowmq.stores.remote.transport import segment
 
 

@@ -12,28 +12,32 @@ from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
 from rowmq.stores.remote import receiving, writing
-from rowmq.stores.remote.history import RemoteHistory
-from rowmq.stores.remote.looking import StoreShape, Waiting, Woken
-from rowmq.stores.remote.role import Role, encoded, refuse_transaction
-from rowmq.stores.remote.roles import RemoteConsumers, RemoteQueues, RemoteSchedules, RemoteTopics
-from rowmq.stores.remote.shapes import (
-    LARGEST_BATCH,
-    LONGEST_WAIT,
+from rowmq.stores.remote.claim_shapes import (
     AdoptedClaim,
     Adopting,
-    BatchAnswer,
-    BatchAnswers,
     ClaimedLists,
     ClaimedMessages,
     Extended,
     Extending,
     Held,
     NamedClaim,
-    NewBatch,
-    NewBatches,
     SettledAll,
     Settling,
+    Waiting,
     Wants,
+    Woken,
+)
+from rowmq.stores.remote.history import RemoteHistory
+from rowmq.stores.remote.history_shapes import StoreShape
+from rowmq.stores.remote.role import Role, encoded, refuse_transaction
+from rowmq.stores.remote.roles import RemoteConsumers, RemoteQueues, RemoteSchedules, RemoteTopics
+from rowmq.stores.remote.shapes import (
+    LARGEST_BATCH,
+    LONGEST_WAIT,
+    BatchAnswer,
+    BatchAnswers,
+    NewBatch,
+    NewBatches,
 )
 from rowmq.stores.remote.transport import Transport, error_of, segment
 

@@ -13,25 +13,22 @@ from rowmq.core.message import Message, Pushed
 from rowmq.core.outcome import Ack, Bury, Outcome, Release, Retry
 from rowmq.core.queue import Queue, Rate
 from rowmq.core.where import Where
-from rowmq.stores.remote.looking import RecordShape, ScheduleShape
-from rowmq.stores.remote.payload import carried
-from rowmq.stores.remote.shapes import (
+from rowmq.stores.remote.claim_shapes import (
     AckShape,
-    BackoffShape,
     BuryShape,
     Claimed,
     Held,
     Meets,
-    NewMessage,
-    QueueChanges,
-    QueueShape,
-    RateShape,
     ReleaseShape,
     RetryShape,
     SettlementShape,
-    Stored,
     Wanted,
 )
+from rowmq.stores.remote.history_shapes import RecordShape
+from rowmq.stores.remote.payload import carried
+from rowmq.stores.remote.queue_shapes import BackoffShape, QueueChanges, QueueShape, RateShape
+from rowmq.stores.remote.role_shapes import ScheduleShape
+from rowmq.stores.remote.shapes import NewMessage, Stored
 
 
 def seconds(span: timedelta | None) -> float | None:

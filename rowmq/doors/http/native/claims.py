@@ -16,9 +16,7 @@ from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import Waiting, WaitQuery, Woken
-from rowmq.stores.remote.shapes import (
-    LARGEST_SEQ,
+from rowmq.stores.remote.claim_shapes import (
     AdoptedClaim,
     Adopting,
     Claimed,
@@ -30,9 +28,13 @@ from rowmq.stores.remote.shapes import (
     NamedClaim,
     SettledAll,
     Settling,
+    Waiting,
+    WaitQuery,
     Wanted,
     Wants,
+    Woken,
 )
+from rowmq.stores.remote.shapes import LARGEST_SEQ
 
 SEQ = re.compile("[0-9]{1,19}")
 Opened = tuple[Receipt | Claim, str]

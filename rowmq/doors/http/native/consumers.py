@@ -7,15 +7,8 @@ from rowmq.doors.http.refusal import forbidden
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading
-from rowmq.stores.remote.looking import (
-    Beating,
-    ConsumerList,
-    ConsumerShape,
-    Leading,
-    Led,
-    Place,
-    QueueQuery,
-)
+from rowmq.stores.remote.queue_shapes import QueueQuery
+from rowmq.stores.remote.role_shapes import Beating, ConsumerList, ConsumerShape, Leading, Led, Place
 from rowmq.stores.remote.shapes import Done
 
 

@@ -15,7 +15,7 @@ from rowmq.doors.http.refusal import Refusal, forbidden
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import (
+from rowmq.stores.remote.history_shapes import (
     Amending,
     Archiving,
     Bounds,
@@ -27,13 +27,13 @@ from rowmq.stores.remote.looking import (
     LedgerList,
     LedgerShape,
     PageShape,
-    QueueQuery,
     RecordShape,
     ScanQuery,
     StateQuery,
     Sweeping,
     SweptShape,
 )
+from rowmq.stores.remote.queue_shapes import QueueQuery
 from rowmq.stores.remote.shapes import LARGEST_SEQ, Counted
 
 _CONDITION = re.compile(r"([^=!]+)(?:(!?=)(.*))?", re.DOTALL)

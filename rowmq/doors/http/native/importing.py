@@ -13,7 +13,7 @@ from rowmq.doors.http.refusal import Refusal, too_large
 from rowmq.doors.http.request import Gone
 from rowmq.doors.http.route import BODY_LIMIT
 from rowmq.stores.remote import reading
-from rowmq.stores.remote.looking import Imported, LineError
+from rowmq.stores.remote.history_shapes import Imported, LineError
 from rowmq.stores.remote.shapes import NewMessage
 
 LINES = 1000

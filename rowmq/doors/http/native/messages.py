@@ -13,7 +13,7 @@ from rowmq.doors.http.problem import problem
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import Imported
+from rowmq.stores.remote.history_shapes import Imported
 from rowmq.stores.remote.shapes import (
     BatchAnswer,
     BatchAnswers,

@@ -9,16 +9,8 @@ from rowmq.doors.http.refusal import forbidden
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.shapes import (
-    Counted,
-    Depth,
-    Done,
-    Purging,
-    QueueChanges,
-    QueueList,
-    QueueShape,
-    Redriving,
-)
+from rowmq.stores.remote.queue_shapes import Depth, Purging, QueueChanges, QueueList, QueueShape, Redriving
+from rowmq.stores.remote.shapes import Counted, Done
 
 
 async def list_queues(call: Call) -> Answer:

@@ -13,10 +13,11 @@ from rowmq.doors.http.route import Route
 from rowmq.runtime.rule import Rule
 from rowmq.runtime.schedules import ScheduleBook
 from rowmq.stores.remote import reading, writing
-from rowmq.stores.remote.looking import (
+from rowmq.stores.remote.role_shapes import (
     DueQuery,
     Fired,
     Firing,
+    ScheduleGiven,
     ScheduleList,
     SchedulePut,
     ScheduleShape,
@@ -126,7 +127,7 @@ ROUTES = (
         store_schedule,
         Right.MANAGE,
         late=True,
-        body=ScheduleShape,
+        body=ScheduleGiven,
         gives=ScheduleShape,
         refuses=(404, 422),
     ),

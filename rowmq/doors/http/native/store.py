@@ -7,7 +7,7 @@ from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import json, like
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
-from rowmq.stores.remote.looking import DurabilityShape, StoreShape
+from rowmq.stores.remote.history_shapes import DurabilityShape, StoreShape
 
 
 async def store(call: Call) -> Answer:

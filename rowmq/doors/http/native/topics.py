@@ -9,7 +9,7 @@ from rowmq.doors.http.native.messages import PUSH_LIMIT
 from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
 from rowmq.stores.remote import reading
-from rowmq.stores.remote.looking import Published, Publishing, TopicList, TopicShape
+from rowmq.stores.remote.role_shapes import Published, Publishing, TopicList, TopicShape
 from rowmq.stores.remote.shapes import Done
 
 

@@ -1,4 +1,4 @@
-"""What goes over the wire beside the life of messages: topics, consumers, schedules, history, the store."""
+"""What can be looked up, and the store itself, on the wire."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -8,129 +8,10 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from rowmq.core.history import Amendment
 from rowmq.core.outcome import Reason, State
-from rowmq.stores.remote.shapes import (
-    LARGEST_BATCH,
-    LARGEST_PAGE,
-    LONGEST_WAIT,
-    Asked,
-    Conditions,
-    Messages,
-    Moment,
-    NewMessage,
-    Seq,
-    Span,
-)
+from rowmq.stores.remote.claim_shapes import Conditions
+from rowmq.stores.remote.shapes import LARGEST_BATCH, LARGEST_PAGE, Asked, Moment, Seq
 
 Page = Annotated[int, Meta(ge=1, le=LARGEST_PAGE)]
-
-
-class Publishing(Asked):
-    """Messages for every queue bound to a topic, all or none."""
-
-    messages: Messages
-
-
-class Published(Struct):
-    """How many queues got a copy of each message; with none, they are kept for the first to be bound."""
-
-    queues: int
-
-
-class TopicShape(Struct):
-    """A topic and the queues bound to it."""
-
-    topic: str
-    queues: list[str]
-
-
-class TopicList(Struct):
-    """Topics by name."""
-
-    topics: list[TopicShape]
-
-
-class Beating(Asked):
-    """For how long the consumer is taken to be alive."""
-
-    ttl: Span
-
-
-class Place(Struct):
-    """A consumer's place, in birth order, among those of its queue that are alive."""
-
-    index: int
-    count: int
-    joined: bool
-
-
-class ConsumerShape(Struct):
-    """A consumer that is alive."""
-
-    queue: str
-    name: str
-    born_at: datetime
-    alive_until: datetime
-
-
-class ConsumerList(Struct):
-    """Consumers by queue and birth."""
-
-    consumers: list[ConsumerShape]
-
-
-class Leading(Asked):
-    """Who wants the lead of a role, and for how long from now."""
-
-    role: str
-    consumer: str
-    ttl: Span
-
-
-class Led(Struct):
-    """Whether it has the lead."""
-
-    leads: bool
-
-
-class SchedulePut(Asked):
-    """What to push, by ``cron`` in a time zone or ``every`` so many seconds."""
-
-    queue: str
-    message: NewMessage
-    cron: str | None = None
-    every: Span | None = None
-    timezone: str = "UTC"
-    catch_up: Literal["one", "all", "none"] = "one"
-
-
-class ScheduleShape(Struct, kw_only=True):
-    """A schedule as it is stored; ``spec`` is the scheduler's own text."""
-
-    name: str
-    queue: str
-    spec: str
-    message: NewMessage
-    next_at: Moment
-    paused: bool = False
-
-
-class ScheduleList(Struct):
-    """Schedules by name."""
-
-    schedules: list[ScheduleShape]
-
-
-class Firing(Asked):
-    """The tick to push the schedule's message for, and the one after it."""
-
-    tick: Moment
-    following: Moment
-
-
-class Fired(Struct):
-    """Whether this call fired it; otherwise somebody else was here, or it is paused or gone."""
-
-    fired: bool
 
 
 class RecordShape(Struct, omit_defaults=True, kw_only=True):
@@ -258,16 +139,16 @@ class LedgerList(Struct):
     entries: list[LedgerShape]
 
 
-class QueueQuery(Asked):
-    """Of one queue only."""
+class StateQuery(Asked):
+    """In one state only."""
 
-    queue: str | None = None
+    state: State | None = None
 
 
-class DueQuery(Asked):
-    """Only schedules, not paused, whose next tick is due then."""
+class HolderReceipt(Struct):
+    """The receipt of whoever holds a message now; null if nobody does."""
 
-    due: Moment | None = None
+    receipt: str | None
 
 
 class Sweeping(Asked):
@@ -283,26 +164,6 @@ class SweptShape(Struct):
     pruned: int
     forgotten: int
     more: bool
-
-
-class WaitQuery(Asked):
-    """The queues to wait for, and for how many seconds at most."""
-
-    queue: Annotated[list[str], Meta(min_length=1, max_length=100)]
-    timeout: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
-
-
-class Waiting(Asked):
-    """The same, for any number of queues."""
-
-    queue: Annotated[list[str], Meta(max_length=LARGEST_BATCH)]
-    timeout: Annotated[float, Meta(ge=0, le=LONGEST_WAIT)] = LONGEST_WAIT
-
-
-class Woken(Struct):
-    """Whether something may have been pushed."""
-
-    woken: bool
 
 
 class DurabilityShape(Struct):
@@ -338,15 +199,3 @@ class Imported(Struct):
     failed: int
     complete: bool
     errors: list[LineError]
-
-
-class StateQuery(Asked):
-    """In one state only."""
-
-    state: State | None = None
-
-
-class HolderReceipt(Struct):
-    """The receipt of whoever holds a message now; null if nobody does."""
-
-    receipt: str | None
