@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from rowmq.doors.cli.session import Session, with_session
-from rowmq.runtime.config import Config, options
+from rowmq.runtime.config import Config, Option, options
 from rowmq.runtime.config_file import FILES
 from rowmq.runtime.log import redacted
 
@@ -42,16 +42,17 @@ def file_text(config: Config) -> str:
         if table != section:
             lines.append(f"\n[{table}]")
             section = table
-        lines += [f"# {option.help}", _assignment(key, option.default, config)]
+        lines += [f"# {option.help}", _assignment(key, option, config)]
     return "\n".join(lines) + "\n"
 
 
-def _assignment(key: str, default: object, config: Config) -> str:
+def _assignment(key: str, option: Option, config: Config) -> str:
     if key == "url":
         if redacted(config.url) != config.url:
             return '# It has a password, so it is not kept here: set ROWMQ_URL.\n# url = "..."'
         return f"url = {_toml(config.url)}"
-    return f"# {key} = {'...' if default is None else _toml(default)}"
+    unset = '"..."' if option.kind is str else "..."
+    return f"# {key} = {unset if option.default is None else _toml(option.default)}"
 
 
 def _toml(value: object) -> str:

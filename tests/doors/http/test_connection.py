@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 import threading
 import time
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import trustme
 
 from rowmq.doors.http.connection import LARGEST_HEAD, LEAST, Limits
 from rowmq.runtime.client import Client, connect
@@ -221,3 +223,12 @@ def test_requests_in_a_row_are_answered_in_a_row(url: str) -> None:
         while found.count(b"HTTP/1.1 ") < 3:
             found += connection.recv(2**16)
     assert re.findall(rb"HTTP/1.1 (\d+)", found) == [b"200", b"404", b"200"]
+
+
+def test_a_handshake_that_does_not_come_ends_the_connection(mq: Client) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    with serving(mq, limits=LIMITS, tls=context) as url, calling(url, b"\x16\x03") as connection:
+        started = time.monotonic()
+        assert heard(connection) == b""
+        assert time.monotonic() - started < LONG / 2
