@@ -4,6 +4,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -62,13 +63,13 @@ def active_move(queue: Queue) -> Move | None:
     return next((move for move in moves_of(queue) if move.active), None)
 
 
-def with_moves(queue: Queue, moves: Iterable[Move]) -> dict[str, Mapping[str, str]]:
+def with_moves(queue: Queue, moves: Iterable[Move]) -> dict[str, Any]:
     """The change of a queue that keeps these tasks."""
     text = msgspec.json.encode(list(moves)[:KEPT]).decode()
     return {"tags": {**queue.tags, MOVES: text}}
 
 
-def advanced(queue: Queue, handle: str, moved: int, status: str, reason: str | None) -> Mapping[str, object]:
+def advanced(queue: Queue, handle: str, moved: int, status: str, reason: str | None) -> Mapping[str, Any]:
     """The change of a queue whose task has come so much further."""
     moves = moves_of(queue)
     return with_moves(

@@ -2,12 +2,14 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from rowmq.doors.http.sqs.moves import Move, handle_of, with_moves
+from rowmq.core.queue import Queue
+from rowmq.doors.http.sqs.moves import Move, advanced, handle_of, moves_of, with_moves
 from rowmq.runtime.client import Client
 from tests.doors.http.sqs.asking import arn_of, bodies, one, refused
 from tests.doors.http.sqs.conftest import NewQueue
@@ -44,6 +46,22 @@ def finished(sqs: Any, arn: str) -> dict[str, Any]:
             return task
         assert time.monotonic() < end, task
         time.sleep(0.02)
+
+
+def latest(mq: Client, name: str) -> Move:
+    """A queue's latest task, as the store has it."""
+    queue = mq.store.queues.get(name)
+    assert queue is not None
+    return moves_of(queue)[0]
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def test_the_receive_that_would_be_one_too_many_moves_the_message(sqs: Any, new_queue: NewQueue) -> None:
@@ -237,6 +255,23 @@ def test_a_slow_task_can_be_seen_and_cancelled_and_there_is_one_at_a_time(
     assert len(bodies(sqs.receive_message(QueueUrl=source, MaxNumberOfMessages=10))) == 6
 
 
+def test_a_task_is_no_faster_than_it_was_told(sqs: Any, new_queue: NewQueue) -> None:
+    source, dead = pair(sqs, new_queue)
+    bury(sqs, source, *"abcd")
+    arn, started = arn_of(sqs, dead), time.monotonic()
+    sqs.start_message_move_task(SourceArn=arn, MaxNumberOfMessagesPerSecond=4)
+    assert finished(sqs, arn)["ApproximateNumberOfMessagesMoved"] == 4
+    assert time.monotonic() - started >= 0.75
+
+
+def test_a_step_under_way_does_not_undo_a_cancel() -> None:
+    queue = Queue(name="q", **with_moves(Queue(name="q"), [Move(handle="h", status="CANCELLING", moved=1)]))
+    changed = Queue(name="q", **dict(advanced(queue, "h", 2, "RUNNING", None)))
+    assert [(move.status, move.moved) for move in moves_of(changed)] == [("CANCELLING", 3)]
+    ended = Queue(name="q", **dict(advanced(queue, "h", 0, "CANCELLED", None)))
+    assert [move.status for move in moves_of(ended)] == ["CANCELLED"]
+
+
 def test_a_task_goes_on_after_a_restart_of_the_server(mq: Client, sqs: Any, new_queue: NewQueue) -> None:
     source, dead = pair(sqs, new_queue)
     bury(sqs, source, "a", "b")
@@ -247,7 +282,8 @@ def test_a_task_goes_on_after_a_restart_of_the_server(mq: Client, sqs: Any, new_
         mq.store.queues.put(name, with_moves(queue, [Move(handle="left by a server that died", total=2)]))
         other = client_of("sqs", endpoint)
         other.list_queues()  # whatever is asked for first
-        assert finished(other, arn_of(sqs, dead))["ApproximateNumberOfMessagesMoved"] == 2
+        assert eventually(lambda: latest(mq, name).status == "COMPLETED")
+        assert latest(mq, name).moved == 2
     assert sorted(bodies(sqs.receive_message(QueueUrl=source, MaxNumberOfMessages=10))) == ["a", "b"]
 
 
