@@ -21,7 +21,8 @@ from rowmq.stores.sql.store import SQLStore
 
 OK, WARNING, BROKEN = "ok", "warning", "broken"
 EXTRAS = {
-    "psycopg": "postgres", "pymysql": "mysql", "prometheus-client": "metrics", "opentelemetry-api": "tracing",
+    "psycopg": "postgres", "pymysql": "mysql", "uvicorn": "server", "prometheus-client": "metrics",
+    "opentelemetry-api": "tracing",
 }  # fmt: skip
 WAL_RESET = "this SQLite can lose commits when a checkpoint and a write meet (the WAL-reset bug)"
 FAR = timedelta(seconds=2)

@@ -4,7 +4,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,6 +25,8 @@ SINGLE = {
     "sqlite": "SQLite has one writer at a time, and one process serves it best",
 }
 """Why some stores are served by one process."""
+FILES = 256
+"""How many files a server has open beside its connections, at most."""
 
 
 def launch(config: Config, tell: Callable[[str], None]) -> None:
@@ -35,6 +37,7 @@ def launch(config: Config, tell: Callable[[str], None]) -> None:
     said = config.server
     check(config)
     settings = settings_of(config)
+    allow_files(said.connections)
     client = connect(config.url)  # also for several processes: what is wrong is said once, and here
     with bind(said.host, said.port) as listener, closing(client):
         tell(said.public_url or address(listener, said))
@@ -50,6 +53,18 @@ def _follow(url: str, listener: socket.socket, settings: Settings) -> None:
     """Serve as one of several."""
     with connect(url, migrate=False) as client:
         Server(client, listener, settings).run()
+
+
+def allow_files(connections: int) -> None:
+    """Let this process have a file open for each connection, as far as the system lets it choose."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415 - not for every system
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = connections + FILES
+        if soft < wanted:
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def check(config: Config) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import socket
@@ -227,6 +228,18 @@ def test_it_clears_up_and_fires_schedules_too(tmp_path: Path) -> None:
             eventually(lambda: mq.get(lost).state == State.DEAD, "nobody has swept")  # type: ignore[union-attr]
 
 
+def test_it_may_have_as_many_files_open_as_connections(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))  # which those started from here begin with
+    try:
+        with served("-d", ":memory:", folder=tmp_path) as server:
+            limits = Path(f"/proc/{server.process.pid}/limits").read_text(encoding="ascii")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    (found,) = re.findall(r"Max open files +(\d+)", limits)
+    assert int(found) == min(10_000 + 256, hard)
+
+
 # ---- ending ------------------------------------------------------------------------------------------------
 
 
@@ -307,8 +320,8 @@ def hung_up_on(url: str) -> None:
 
 
 def children(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:  # noqa: PTH123 - no file of ours
-        return [int(each) for each in file.read().split()]
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(each) for each in found.split()]
 
 
 @pytest.fixture
@@ -350,8 +363,7 @@ def test_processes_end_when_the_one_that_started_them_is_killed(tmp_path: Path, 
 
 def alive(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:  # noqa: PTH123 - no file of ours
-            return ") Z " not in file.read()
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     except FileNotFoundError:
         return False
 
