@@ -3,9 +3,14 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, NamedTuple
+from uuid import uuid4
 
+from rowmq.core.errors import StoreUnavailable
+from rowmq.core.names import LONGEST_NAME
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
 from rowmq.doors.http.call import Broker
@@ -14,6 +19,10 @@ from rowmq.doors.http.sqs.errors import no_queue
 FRESH = 1.0
 """Seconds for which settings read are taken for the present ones. AWS allows itself sixty."""
 MOST = 10_000
+LEAD = timedelta(seconds=5)
+"""How long a server that dies in the middle of a change keeps others from theirs."""
+OVER = timedelta(microseconds=1)
+PATIENCE, PAUSE = 10.0, 0.005
 Change = Callable[[Queue], Mapping[str, Any]]
 
 
@@ -26,6 +35,7 @@ class Known:
     """Queues by name. What is changed through this process is known at once."""
 
     def __init__(self) -> None:
+        self._me = uuid4().hex
         self._seen: dict[str, _Seen] = {}
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -48,9 +58,9 @@ class Known:
         return queue
 
     async def change(self, broker: Broker, name: str, change: Change) -> Queue:
-        """Change settings according to what they are now; one such change of a queue after the other."""
+        """Change settings according to what they are now; one such change after the other, on all servers."""
         async with self._locks[name]:
-            queue = await broker.gather.run(lambda: changed(broker.store, name, change))
+            queue = await broker.gather.run(lambda: changed(broker.store, name, change, self._me))
             self._keep(queue)
             return queue
 
@@ -64,9 +74,29 @@ class Known:
         self._seen[queue.name] = _Seen(queue, time.monotonic() + FRESH)
 
 
-def changed(store: Store, name: str, change: Change) -> Queue:
+def changed(store: Store, name: str, change: Change, me: str) -> Queue:
     """Read the queue, and change what is to be changed. Raises Fault if there is none."""
+    _existing(store, name)  # a lead is remembered, so none is taken for a name that anybody may say
+    with _alone(store, f"sqs:change:{name}"[:LONGEST_NAME], me):
+        return store.queues.put(name, change(_existing(store, name)))
+
+
+def _existing(store: Store, name: str) -> Queue:
     queue = store.queues.get(name)
     if queue is None:
         raise no_queue()
-    return store.queues.put(name, change(queue))
+    return queue
+
+
+@contextmanager
+def _alone(store: Store, role: str, me: str) -> Iterator[None]:
+    """Keep other servers of the store from doing the same: what both read, only one may write."""
+    end = time.monotonic() + PATIENCE
+    while not store.consumers.lead(role, me, LEAD):
+        if time.monotonic() > end:
+            raise StoreUnavailable(f"another server has been changing {role!r} for too long")
+        time.sleep(PAUSE)
+    try:
+        yield
+    finally:
+        store.consumers.lead(role, me, OVER)

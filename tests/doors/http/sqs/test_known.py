@@ -3,6 +3,8 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from rowmq.doors.http.call import Broker
 from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.sqs import known as module
 from rowmq.doors.http.sqs.errors import Fault
-from rowmq.doors.http.sqs.known import Known
+from rowmq.doors.http.sqs.known import Known, changed
 from rowmq.runtime.client import connect
 from rowmq.runtime.gather import Gather
+
+TAGS = 20
 
 
 def with_broker(work: Callable[[Broker, Counter[str]], Awaitable[None]]) -> None:
@@ -87,3 +91,23 @@ def test_a_queue_that_is_not_there_is_not_remembered() -> None:
         assert (await known.get(broker, "later")).name == "later"
 
     with_broker(work)
+
+
+def test_two_servers_do_not_undo_each_others_changes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'queue.db'}"
+    with connect(url) as mq:
+        mq.queue("q")
+        with ThreadPoolExecutor(2) as servers:
+            for done in [servers.submit(tag, url, server) for server in "ab"]:
+                done.result()
+        queue = mq.store.queues.get("q")
+        assert queue is not None
+        assert len(queue.tags) == 2 * TAGS
+
+
+def tag(url: str, server: str) -> None:
+    """Tag a queue many times, as a server does it."""
+    with connect(url) as mq:
+        for number in range(TAGS):
+            add = {f"{server}{number}": ""}
+            changed(mq.store, "q", lambda queue, add=add: {"tags": {**queue.tags, **add}}, server)  # type: ignore[misc]

@@ -81,7 +81,7 @@ def test_a_message_returned_wakes_who_waits_for_it(sqs: Any, queue: str) -> None
     sqs.change_message_visibility(QueueUrl=queue, ReceiptHandle=handle, VisibilityTimeout=0)
     returned = time.monotonic()
     waiting.join()
-    assert found[0] - returned < 0.5
+    assert found[0] - returned < 0.9
 
 
 def test_a_deleted_message_cannot_be_changed(sqs: Any, queue: str) -> None:
