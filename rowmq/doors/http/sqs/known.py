@@ -2,15 +2,14 @@
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import uuid4
+from zlib import crc32
 
 from rowmq.core.errors import StoreUnavailable
-from rowmq.core.names import LONGEST_NAME
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
 from rowmq.doors.http.call import Broker
@@ -23,6 +22,7 @@ LEAD = timedelta(seconds=5)
 """How long a server that dies in the middle of a change keeps others from theirs."""
 OVER = timedelta(microseconds=1)
 PATIENCE, PAUSE = 10.0, 0.005
+SLOTS = 64
 Change = Callable[[Queue], Mapping[str, Any]]
 
 
@@ -37,7 +37,7 @@ class Known:
     def __init__(self) -> None:
         self._me = uuid4().hex
         self._seen: dict[str, _Seen] = {}
-        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks = [asyncio.Lock() for _ in range(SLOTS)]
 
     async def get(self, broker: Broker, name: str) -> Queue:
         """The queue. Raises Fault if there is none."""
@@ -59,7 +59,7 @@ class Known:
 
     async def change(self, broker: Broker, name: str, change: Change) -> Queue:
         """Change settings according to what they are now; one such change after the other, on all servers."""
-        async with self._locks[name]:
+        async with self._locks[slot(name)]:
             queue = await broker.gather.run(lambda: changed(broker.store, name, change, self._me))
             self._keep(queue)
             return queue
@@ -76,16 +76,16 @@ class Known:
 
 def changed(store: Store, name: str, change: Change, me: str) -> Queue:
     """Read the queue, and change what is to be changed. Raises Fault if there is none."""
-    _existing(store, name)  # a lead is remembered, so none is taken for a name that anybody may say
-    with _alone(store, f"sqs:change:{name}"[:LONGEST_NAME], me):
-        return store.queues.put(name, change(_existing(store, name)))
+    with _alone(store, f"sqs:change:{slot(name)}", me):
+        queue = store.queues.get(name)
+        if queue is None:
+            raise no_queue()
+        return store.queues.put(name, change(queue))
 
 
-def _existing(store: Store, name: str) -> Queue:
-    queue = store.queues.get(name)
-    if queue is None:
-        raise no_queue()
-    return queue
+def slot(name: str) -> int:
+    """Which of a few locks a queue shares with others: a store remembers every lead that there ever was."""
+    return crc32(name.encode()) % SLOTS
 
 
 @contextmanager
