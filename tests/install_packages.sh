@@ -27,11 +27,16 @@ have_node() {
     command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1
 }
 
+have_redis() {
+    command -v redis-server >/dev/null 2>&1
+}
+
 missing=$*
 if [ $# -eq 0 ]; then
     have_postgres || missing="postgresql"
     have_pgbouncer || missing="${missing:+$missing }pgbouncer"
     have_mariadb || missing="${missing:+$missing }mariadb-server"
+    have_redis || missing="${missing:+$missing }redis-server"
     have_node || missing="${missing:+$missing }nodejs npm"
 fi
 [ -n "$missing" ] || exit 0
