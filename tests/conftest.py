@@ -1,10 +1,12 @@
 """Fixtures that give a test its own empty place on a real database server.
 
-- `postgres_url`, `mysql_url`: the URL of a fresh, empty schema or database, dropped after the test;
-- `postgres_server_url`, `mysql_server_url`: the server the session shares, as its administrator;
-- `own_postgres`, `own_mariadb`: a server of the test's own, which it may kill and restart.
+- `postgres_url`, `mysql_url`, `redis_url`: the URL of a fresh, empty schema, database or prefix, dropped
+  after the test;
+- `postgres_server_url`, `mysql_server_url`, `redis_server_url`: the server the session shares, as its
+  administrator;
+- `own_postgres`, `own_mariadb`, `own_redis`: a server of the test's own, which it may kill and restart.
 
-TEST_POSTGRES_DSN and TEST_MYSQL_DSN name servers to use instead of private ones.
+TEST_POSTGRES_DSN, TEST_MYSQL_DSN and TEST_REDIS_DSN name servers to use instead of private ones.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from tests.servers import (
     SessionServers,
     fresh_mysql_database,
     fresh_postgres_schema,
+    fresh_redis_prefix,
     mariadb_server,
     postgres_server,
+    redis_server,
     skip_or_fail,
 )
 
@@ -69,6 +73,11 @@ def mysql_server_url() -> str:
     return _session_url("mysql")
 
 
+@pytest.fixture(scope="session")
+def redis_server_url() -> str:
+    return _session_url("redis")
+
+
 @pytest.fixture
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     with fresh_postgres_schema(postgres_server_url) as url:
@@ -78,6 +87,12 @@ def postgres_url(postgres_server_url: str) -> Iterator[str]:
 @pytest.fixture
 def mysql_url(mysql_server_url: str) -> Iterator[str]:
     with fresh_mysql_database(mysql_server_url) as url:
+        yield url
+
+
+@pytest.fixture
+def redis_url(redis_server_url: str) -> Iterator[str]:
+    with fresh_redis_prefix(redis_server_url) as url:
         yield url
 
 
@@ -94,6 +109,15 @@ def own_postgres() -> Iterator[Server]:
 def own_mariadb() -> Iterator[Server]:
     try:
         with mariadb_server() as server:
+            yield server
+    except ServerMissingError as missing:
+        skip_or_fail(missing)
+
+
+@pytest.fixture
+def own_redis() -> Iterator[Server]:
+    try:
+        with redis_server() as server:
             yield server
     except ServerMissingError as missing:
         skip_or_fail(missing)

@@ -3,9 +3,11 @@
 A server here has its own temporary directory and its own loopback port, so a database already running on
 the machine is never touched, and it ends with the process that started it.
 
-- `private_postgres()` and `private_mariadb()` start one and yield its URL;
-- `postgres_server()` and `mariadb_server()` yield the `Server` itself, which can be killed and restarted;
-- `fresh_postgres_schema(url)` and `fresh_mysql_database(url)` yield the URL of an empty place on a server;
+- `private_postgres()`, `private_mariadb()` and `private_redis()` start one and yield its URL;
+- `postgres_server()`, `mariadb_server()` and `redis_server()` yield the `Server` itself, which can be killed
+  and restarted;
+- `fresh_postgres_schema(url)`, `fresh_mysql_database(url)` and `fresh_redis_prefix(url)` yield the URL of an
+  empty place on a server;
 - `SessionServers` holds the servers that one whole test session shares.
 
 Start servers from the main thread: the kernel ends a server with the thread that started it.
@@ -34,11 +36,12 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 import psycopg
 import pymysql
 import pytest
+import redis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-Kind = Literal["postgres", "mysql"]
+Kind = Literal["postgres", "mysql", "redis"]
 
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
@@ -77,6 +80,12 @@ def find_mariadb() -> tuple[Path, Path] | None:
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/bin"])
     server, installer = shutil.which("mariadbd", path=path), shutil.which("mariadb-install-db", path=path)
     return (Path(server), Path(installer)) if server and installer else None
+
+
+def find_redis() -> Path | None:
+    """Find `redis-server`."""
+    found = shutil.which("redis-server")
+    return Path(found) if found else None
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -240,7 +249,7 @@ class Server(ABC):
         def answered() -> bool:
             if process.poll() is not None:
                 raise ServerFailedError(f"{self.name} ended while starting:\n{self._log_tail()}")
-            with contextlib.suppress(psycopg.Error, pymysql.Error):
+            with contextlib.suppress(psycopg.Error, pymysql.Error, redis.RedisError):
                 return Path(self._answer()).resolve() == self.data
             return False
 
@@ -387,6 +396,44 @@ class MariaDBServer(Server):
         return str(row[0]) if row else ""
 
 
+class RedisServer(Server):
+    """Redis whose every answered write is on the disk, unless a test asks for something else."""
+
+    name = "redis"
+    account = "redis"
+    stop_signal = signal.SIGTERM
+
+    def __init__(self, **settings: str) -> None:
+        program = find_redis()
+        if program is None:
+            raise ServerMissingError("Redis is not installed: install the package redis-server")
+        self._program = program
+        self._settings = {"appendonly": "yes", "appendfsync": "always", "save": "", **settings}
+        super().__init__()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def _setup_command(self) -> list[str]:
+        return ["mkdir", str(self.data)]
+
+    def _run_command(self) -> list[str]:
+        settings = {
+            "port": str(self.port),
+            "bind": "127.0.0.1",
+            "dir": str(self.data),
+            "unixsocket": str(self.directory / "socket"),
+            **self._settings,
+        }
+        options = [text for name, value in settings.items() for text in (f"--{name}", value)]
+        return [str(self._program), *options]
+
+    def _answer(self) -> str:
+        with connect_redis(self.url) as connection:
+            return str(connection.config_get("dir")["dir"])
+
+
 def _unprivileged(account: str) -> pwd.struct_passwd | None:
     """Choose the account a server runs as: None, this one, unless this is root."""
     if os.geteuid() != 0:
@@ -469,6 +516,20 @@ def mariadb_server() -> Iterator[Server]:
 
 
 @contextlib.contextmanager
+def redis_server(**settings: str) -> Iterator[Server]:
+    """Run a Redis of one's own, to be killed and restarted at will."""
+    with _running(RedisServer(**settings)) as server:
+        yield server
+
+
+@contextlib.contextmanager
+def private_redis() -> Iterator[str]:
+    """Run a Redis of one's own and yield its URL."""
+    with redis_server() as server:
+        yield server.url
+
+
+@contextlib.contextmanager
 def private_postgres() -> Iterator[str]:
     """Run a PostgreSQL of one's own and yield its URL."""
     with postgres_server() as server:
@@ -506,6 +567,27 @@ def fresh_mysql_database(server_url: str) -> Iterator[str]:
         yield urlunsplit(urlsplit(server_url)._replace(path=f"/{database}"))
     finally:
         _execute_mysql(server_url, "SET lock_wait_timeout = 5", f"DROP DATABASE {database}")
+
+
+@contextlib.contextmanager
+def fresh_redis_prefix(server_url: str) -> Iterator[str]:
+    """Make up a prefix, yield the URL that leads to it, and delete its keys.
+
+    Queues created there keep what is finished as long as they do in other stores.
+    """
+    prefix = f"rowmq_test_{secrets.token_hex(6)}"
+    try:
+        yield f"{server_url}?prefix={prefix}&retention=604800"
+    finally:
+        with connect_redis(server_url) as connection:
+            for key in connection.scan_iter(match=f"{{{prefix}}}:*", count=1000):
+                connection.unlink(key)
+
+
+def connect_redis(url: str) -> redis.Redis:
+    """Connect by URL. For tests that look at the database directly."""
+    client: redis.Redis = redis.Redis.from_url(url.partition("?")[0])
+    return client
 
 
 def connect_postgres(url: str) -> psycopg.Connection:
@@ -562,10 +644,15 @@ class SessionServers:
     A URL is passed on through the environment, where worker processes started later find it.
     """
 
-    given: ClassVar[dict[Kind, str]] = {"postgres": "TEST_POSTGRES_DSN", "mysql": "TEST_MYSQL_DSN"}
+    given: ClassVar[dict[Kind, str]] = {
+        "postgres": "TEST_POSTGRES_DSN",
+        "mysql": "TEST_MYSQL_DSN",
+        "redis": "TEST_REDIS_DSN",
+    }
     handed_on: ClassVar[dict[Kind, str]] = {
         "postgres": "TEST_ROWMQ_POSTGRES_URL",
         "mysql": "TEST_ROWMQ_MYSQL_URL",
+        "redis": "TEST_ROWMQ_REDIS_URL",
     }
 
     def __init__(self) -> None:
@@ -607,4 +694,6 @@ class SessionServers:
 
 
 def _new_server(kind: Kind) -> Server:
+    if kind == "redis":  # most tests do not ask what survives, and waiting for the disk is most of their time
+        return RedisServer(appendfsync="everysec")
     return PostgresServer() if kind == "postgres" else MariaDBServer()

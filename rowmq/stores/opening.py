@@ -21,8 +21,9 @@ _DIALECTS = {
     "mysql": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
     "mariadb": ("rowmq.stores.mysql", "MySQLDialect", "mysql"),
 }
+_REDIS = ("redis", "rediss", "unix")
 _SERVERS = ("http", "https")
-KNOWN = ("memory", *_DIALECTS, *_SERVERS)
+KNOWN = ("memory", *_DIALECTS, *_REDIS, *_SERVERS)
 
 
 def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
@@ -38,6 +39,8 @@ def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
         return MemoryStore()
     if kind in _DIALECTS:
         return SQLStore(_dialect(kind)(), parsed, migrate=migrate, check=check)
+    if kind in _REDIS:
+        return _redis(parsed, migrate=migrate, check=check)
     if kind in _SERVERS:
         return _remote(parsed, check=check)
     for entry in entry_points(group="rowmq.stores", name=kind):
@@ -64,6 +67,18 @@ def _parsed(url: object) -> URL:
         raise InvalidURL(
             "this is not a store URL; one looks like sqlite:///jobs.db or postgresql://user@host/db"
         ) from None
+
+
+def _redis(url: URL, *, migrate: bool, check: bool) -> Store:
+    try:
+        from rowmq.stores.redis import RedisStore  # noqa: PLC0415 - its driver is an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rowmq"):
+            raise
+        raise StoreUnavailable(
+            f"{url.drivername} needs a driver that is not installed; run: pip install 'rowmq[redis]'"
+        ) from None
+    return RedisStore(url, migrate=migrate, check=check)
 
 
 def _remote(url: URL, *, check: bool) -> Store:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
-from tests.stores.places import MemoryPlace, Place, RemotePlace, ServerPlace, SQLitePlace, opened
+from tests.stores.places import (
+    MemoryPlace,
+    Place,
+    RedisPlace,
+    RemotePlace,
+    ServerPlace,
+    SQLitePlace,
+    opened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +51,11 @@ def mysql_place(mysql_server_url: str) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
+def redis_place(redis_server_url: str) -> Place:
+    return RedisPlace(redis_server_url)
+
+
+@pytest.fixture(scope="session")
 def remote_place() -> Iterator[Place]:
     place = RemotePlace()
     yield place
@@ -51,7 +64,7 @@ def remote_place() -> Iterator[Place]:
 
 # To add a store, write the fixture of its place above and name it here.
 SQL_STORES = ("sqlite", "postgres", "mysql")
-STORES = ("memory", *SQL_STORES, "remote")
+STORES = ("memory", *SQL_STORES, "redis", "remote")
 
 
 @pytest.fixture(params=STORES)
@@ -80,5 +93,12 @@ def sqlite_url(tmp_path: Path) -> str:
 @pytest.fixture(params=("sqlite", "postgres", "mysql"))
 def sql_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database of each kind, without tables."""
+    found: str = request.getfixturevalue(f"{request.param}_url")
+    return found
+
+
+@pytest.fixture(params=("sqlite", "postgres", "mysql", "redis"))
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty place that many processes can use at once, of each kind."""
     found: str = request.getfixturevalue(f"{request.param}_url")
     return found

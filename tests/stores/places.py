@@ -15,6 +15,7 @@ from rowmq.stores.memory import MemoryStore
 from rowmq.stores.memory.role import Role
 from rowmq.stores.memory.tables import Tables
 from tests.doors.http.serving import serving
+from tests.servers import fresh_redis_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,6 +105,27 @@ class ServerPlace:
     def leave(self) -> None:
         self._store.close()
         self._engine.dispose()
+
+
+class RedisPlace:
+    """A prefix of its own each time on a server, whose keys are deleted afterwards."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._open: dict[Store, ExitStack] = {}
+
+    def open(self) -> Store:
+        stack = ExitStack()
+        store = open_store(stack.enter_context(fresh_redis_prefix(self._url)))
+        self._open[store] = stack
+        return store
+
+    def close(self, store: Store) -> None:
+        store.close()
+        self._open.pop(store).close()
+
+    def leave(self) -> None:
+        pass
 
 
 class RemotePlace:

@@ -58,10 +58,10 @@ def records(store: Store, state: State | None = None) -> list[Record]:
     return store.history.scan(first, last, queue="q", state=state)
 
 
-def test_eight_processes_deliver_every_message_of_a_queue_exactly_once(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_eight_processes_deliver_every_message_of_a_queue_exactly_once(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         ids = given(store, 20_000)
-        with crew(8, "drain", sql_url, 50, 60) as workers:
+        with crew(8, "drain", database_url, 50, 60) as workers:
             said = [line for worker in workers for line in worker.lines()]
         held = [each for line in said for each in line["held"]]
         assert len(held) == len(ids)
@@ -70,10 +70,10 @@ def test_eight_processes_deliver_every_message_of_a_queue_exactly_once(sql_url: 
         assert counts(store) == {"done": 20_000}
 
 
-def test_one_store_shared_by_many_threads_delivers_every_message_exactly_once(sql_url: str) -> None:
+def test_one_store_shared_by_many_threads_delivers_every_message_exactly_once(database_url: str) -> None:
     threads, rounds = 32, 6
     barrier = Barrier(threads)
-    with closing(open_store(sql_url)) as store, ThreadPoolExecutor(threads) as pool:
+    with closing(open_store(database_url)) as store, ThreadPoolExecutor(threads) as pool:
         store.queues.put("q")
 
         def mix(_: int) -> tuple[list[str], list[str]]:
@@ -106,10 +106,10 @@ def reclaimed(store: Store) -> Delivery:
     raise AssertionError("the lease never ended")
 
 
-def test_a_holder_paused_past_its_lease_has_lost_the_message(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_a_holder_paused_past_its_lease_has_lost_the_message(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         (id_,) = given(store, 1)
-        with crew(1, "hold", sql_url, 0.3) as (worker,):
+        with crew(1, "hold", database_url, 0.3) as (worker,):
             assert worker.line() == id_
             worker.signal(signal.SIGSTOP)
             worker.tell()
@@ -124,10 +124,10 @@ def test_a_holder_paused_past_its_lease_has_lost_the_message(sql_url: str) -> No
         assert counts(store) == {"done": 1}
 
 
-def test_a_holder_paused_past_its_lease_may_still_ack_what_nobody_else_has_claimed(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_a_holder_paused_past_its_lease_may_still_ack_what_nobody_else_has_claimed(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         given(store, 1, lease=timedelta(milliseconds=1))
-        with crew(1, "drain", sql_url, 1, 0.001) as (worker,):
+        with crew(1, "drain", database_url, 1, 0.001) as (worker,):
             (line,) = worker.lines()
         assert line["won"] == line["held"]
 
@@ -144,11 +144,11 @@ def killed_at_random(url: str, workers: int, chance: random.Random) -> list[str]
     return seen
 
 
-def test_no_message_is_lost_or_stuck_when_workers_are_killed(sql_url: str) -> None:
+def test_no_message_is_lost_or_stuck_when_workers_are_killed(database_url: str) -> None:
     chance = random.Random(1)  # noqa: S311 it decides when to kill
-    with closing(open_store(sql_url)) as store:
+    with closing(open_store(database_url)) as store:
         ids = given(store, 2_000, max_attempts=None)
-        seen = [each for _ in range(2) for each in killed_at_random(sql_url, 5, chance)]
+        seen = [each for _ in range(2) for each in killed_at_random(database_url, 5, chance)]
         done = {str(each.id) for each in records(store, State.DONE)}
         assert len(seen) == len(set(seen))
         assert set(seen) <= done
@@ -159,12 +159,12 @@ def test_no_message_is_lost_or_stuck_when_workers_are_killed(sql_url: str) -> No
         assert min(each.attempts for each in records(store)) >= 1
 
 
-def test_what_a_killed_pusher_was_told_is_there_and_no_batch_is_torn(sql_url: str) -> None:
+def test_what_a_killed_pusher_was_told_is_there_and_no_batch_is_torn(database_url: str) -> None:
     chance = random.Random(2)  # noqa: S311 it decides when to kill
-    with closing(open_store(sql_url)) as store:
+    with closing(open_store(database_url)) as store:
         store.queues.put("q")
         told: list[str] = []
-        with crew(4, "produce", sql_url, 20) as workers:
+        with crew(4, "produce", database_url, 20) as workers:
             told += [worker.line() for worker in workers]
             for worker in workers:
                 time.sleep(chance.random() * 0.04)
@@ -175,44 +175,44 @@ def test_what_a_killed_pusher_was_told_is_there_and_no_batch_is_torn(sql_url: st
         assert len(stored) <= len(told) + 4
 
 
-def test_processes_that_open_a_new_database_at_once_make_one_schema(sql_url: str) -> None:
-    with crew(4, "settle_in", sql_url) as workers:
+def test_processes_that_open_a_new_database_at_once_make_one_schema(database_url: str) -> None:
+    with crew(4, "settle_in", database_url) as workers:
         assert [worker.lines() for worker in workers] == [[[]]] * 4
-    with closing(open_store(sql_url, migrate=False)) as store:
+    with closing(open_store(database_url, migrate=False)) as store:
         assert len(records(store)) == 4
         assert len(store.queues.list()) == 1
 
 
-def test_parent_and_child_both_go_on_with_a_store_opened_before_the_fork(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_parent_and_child_both_go_on_with_a_store_opened_before_the_fork(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         store.queues.put("q")
-        with crew(1, "fork", sql_url, 40) as (worker,):
+        with crew(1, "fork", database_url, 40) as (worker,):
             assert worker.lines() == [0]
         acked(store, store.claim("q", [Want(limit=120)])[0])
         assert counts(store) == {"done": 120}
 
 
-def test_a_child_forked_while_threads_use_the_store_can_use_it_too(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_a_child_forked_while_threads_use_the_store_can_use_it_too(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         store.queues.put("q")
-        with crew(1, "fork_amid_threads", sql_url, 40) as (worker,):
+        with crew(1, "fork_amid_threads", database_url, 40) as (worker,):
             assert worker.lines() == [[0] * 10]
         acked(store, store.claim("q", [Want(limit=200)])[0])
         assert counts(store) == {"done": 4 * 40 + 10 * 3}
 
 
-def test_a_child_keeps_its_messages_when_the_parent_closes_the_store(sql_url: str) -> None:
-    with closing(open_store(sql_url)) as store:
+def test_a_child_keeps_its_messages_when_the_parent_closes_the_store(database_url: str) -> None:
+    with closing(open_store(database_url)) as store:
         store.queues.put("q")
-    with crew(1, "daemon", sql_url, 50) as (worker,):
+    with crew(1, "daemon", database_url, 50) as (worker,):
         assert worker.line() == "closed"
-        with closing(open_store(sql_url)) as store:
+        with closing(open_store(database_url)) as store:
             pushed(store, messages(1))
             worker.tell()
             for _ in range(50):
                 pushed(store, messages(1))
             assert worker.lines() == [0]
-    with closing(open_store(sql_url)) as store:
+    with closing(open_store(database_url)) as store:
         assert counts(store) == {"ready": 101, "done": 50}
 
 

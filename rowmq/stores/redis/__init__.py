@@ -1,0 +1,45 @@
+"""The store on Redis 7: every atomic step is one Lua script, in ``lua/``, put together by ``scripts.py``.
+
+The key map. Every key begins with ``{prefix}:``, one hash tag, so that one script may touch them all. Names,
+ids and tokens are values; the parts of a key in angle brackets are numbers that we gave. Times are whole
+microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as numbers do. ::
+
+    last_seq last_qid last_tid last_gid last_cid last_birth last_version     counters
+    layout                    string   the version of this map
+    ids                       hash     message id -> seq
+    m:<seq>                   hash     a message, what was said and where it is in its life:
+                                         id of(queue pushed to) bin meta pri grp key born sched deadline
+                                         q at tries gets tok by since src why parked gid group
+                                         state ended result filed gone(its body was dropped)
+    b:<seq>                   string   its body
+    f:<seq>                   list     its failed attempts
+    queues                    hash     queue name -> id
+    q:<id>                    hash     name, version, settings, and the bucket of its rate (room, filled)
+    q:<id>:open done dead     zset     its messages by seq: pending, and finished
+    q:<id>:due:<priority>     zset     pending messages, heads of groups among them, by when they are due
+    q:<id>:parked             zset     those behind the head of their group, by when they would be due
+    q:<id>:held               zset     those with a token, by the end of the lease
+    q:<id>:retried            zset     those without one that were attempted, by when they are due
+    q:<id>:lettered           zset     pending ones that came from another queue as dead letters, by seq
+    q:<id>:deadlines          zset     pending ones that have a deadline, by it
+    q:<id>:ended filed        zset     finished ones by when; those that are archived
+    q:<id>:groups             hash     group name -> gid, while the group has a head
+    g:<gid>                   zset     the parked messages of a group, by seq
+    q:<id>:keys  keys:ends    hash     dedup key -> until when, seq, id; and a zset by until when
+    q:<id>:births alive born  zset     consumers in order of birth, by alive until; and a hash of born at
+    q:<id>:claims             set      the ids of its named claims
+    claims  claims:born       hash     claim name -> cid; and a zset by when it was made
+    c:<cid>  c:<cid>:seqs     hash     a named claim: name q tok runs; and a list of what it got
+    topics                    hash     topic name -> tid
+    t:<tid>:queues            set      the ids of the queues bound to it
+    t:<tid>:kept              zset     what was published while none was, by seq
+    t:<tid>:first_bound_at    string   when that changed
+    schedules  leads          hash     name -> everything about it
+    ledger                    list     what was deleted
+    dropped                   set      ids of dropped queues that still have messages to erase
+    wake                      channel  the id of a queue in which something happened
+"""
+
+from rowmq.stores.redis.store import RedisStore
+
+__all__ = ["RedisStore"]

@@ -1,0 +1,72 @@
+"""Claiming: wants as the script takes them, and where bounded searches go on."""
+
+import json
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from rowmq.core.clock import span
+from rowmq.core.delivery import Delivery, Want
+from rowmq.core.errors import QueueNotFound
+from rowmq.core.message import HIGHEST_PRIORITY
+from rowmq.stores.redis.server import Argument, Server
+from rowmq.stores.redis.values import delivery, stamp
+
+TOKEN_BYTES = 16
+BEGINNING = (HIGHEST_PRIORITY, 0)
+Place = tuple[int, int]
+"""A priority, and how many messages of it to pass by."""
+
+
+class Claims:
+    """Claims, and remembers where each search with conditions stopped."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._stopped: dict[tuple[object, ...], Place] = {}
+
+    def claim(self, queue: str, wants: Sequence[Want], now: datetime | None) -> list[list[Delivery]]:
+        """Lease messages to each want; again, if all that was found so far was overdue."""
+        while True:
+            answers = self._server.call("claim", *self._given(queue, wants, now))
+            if answers is None:
+                raise QueueNotFound(queue)
+            results = [self._result(queue, *each) for each in zip(wants, answers, strict=True)]
+            unfinished = any(more for _, _, more in answers)
+            if any(results) or not unfinished or any(want.name for want in wants):
+                return results
+
+    def _given(self, queue: str, wants: Sequence[Want], now: datetime | None) -> list[Argument]:
+        given: list[Argument] = [queue, stamp(now)]
+        for want in wants:
+            given += _arguments(want)
+            given += self._stopped.pop(_search(queue, want), BEGINNING)
+        return given
+
+    def _result(self, queue: str, want: Want, answer: Any) -> list[Delivery]:
+        deliveries, stopped, _ = answer
+        if stopped:
+            self._stopped[_search(queue, want)] = (stopped[0], stopped[1])
+        return list(map(delivery, deliveries))
+
+
+def _search(queue: str, want: Want) -> tuple[object, ...]:
+    return queue, want.where, want.max_age, want.upto
+
+
+def _arguments(want: Want) -> list[Argument]:
+    conditions = [[each.key, each.operator, list(each.values)] for each in want.where]
+    return [
+        want.limit,
+        "" if want.lease is None else span(want.lease),
+        want.consumer or "",
+        want.sharer or "",
+        json.dumps(conditions, ensure_ascii=False, separators=(",", ":")),
+        "" if want.max_age is None else span(want.max_age),
+        want.per_group,
+        want.behind,
+        want.name or "",
+        "" if want.upto is None else want.upto,
+        secrets.token_bytes(TOKEN_BYTES),
+    ]

@@ -1,0 +1,83 @@
+#!lua flags=allow-oom
+--! keys queues rules life claiming
+-- Lease messages of one queue to each want, first wants first, and bury what is found overdue on the way.
+-- KEYS[1] prefix
+-- ARGV[1] queue name, [2] now or ''; then for each want 13: limit, lease or '', consumer or '', sharer or '',
+--         where (JSON), max_age or '', per_group, behind, name or '', upto or '', token, and where to go on:
+--         a priority and a place
+-- Result: false if there is no such queue; else for each want {deliveries, packed each; priority and place
+--         where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing}
+
+local WANT = 13
+local queue = queue_named(ARGV[1])
+if not queue then
+  return false
+end
+local now = clock(ARGV[2])
+
+local function want_at(start)
+  local given = {}
+  for place = 1, WANT do
+    given[place] = ARGV[start + place - 1]
+  end
+  return {
+    limit = tonumber(given[1]), lease = tonumber(given[2]), consumer = given[3] ~= '' and given[3] or nil,
+    sharer = given[4] ~= '' and given[4] or nil, where = cjson.decode(given[5]), max_age = tonumber(given[6]),
+    per_group = tonumber(given[7]), behind = tonumber(given[8]), name = given[9] ~= '' and given[9] or nil,
+    upto = tonumber(given[10]), token = given[11], from = { tonumber(given[12]), tonumber(given[13]) },
+    conditional = given[5] ~= '[]' or given[6] ~= '' or given[10] ~= '',
+  }
+end
+
+-- What is left of the claim that has this name; nil if none has.
+local function left_of(name)
+  local claim = call('HGET', PREFIX .. 'claims', name)
+  if not claim then
+    return nil
+  end
+  local token, rows = call('HGET', PREFIX .. 'c:' .. claim, 'tok'), {}
+  for _, seq in ipairs(call('LRANGE', PREFIX .. 'c:' .. claim .. ':seqs', 0, -1)) do
+    local row = pending(seq)
+    if row and row.tok == token then
+      table.insert(rows, delivery(row))
+    end
+  end
+  return { rows, {}, 0 }
+end
+
+local function keep_claim(want, seqs)
+  local claim = text(call('INCR', PREFIX .. 'last_cid'))
+  call('HSET', PREFIX .. 'claims', want.name, claim)
+  call('ZADD', PREFIX .. 'claims:born', now, claim)
+  call('SADD', queue_key(queue.id, 'claims'), claim)
+  call('HSET', PREFIX .. 'c:' .. claim, 'name', want.name, 'q', queue.id, 'tok', want.token, 'runs', 1)
+  for _, seq in ipairs(seqs) do
+    call('RPUSH', PREFIX .. 'c:' .. claim .. ':seqs', seq)
+  end
+end
+
+local function serve(want)
+  local known = want.name and left_of(want.name)
+  if known then
+    return known
+  end
+  local search, seqs, deliveries = search_for(queue, want, now), {}, {}
+  for _, run in ipairs(search.runs) do
+    for _, row in ipairs(run[2]) do
+      table.insert(seqs, row.seq)
+      table.insert(deliveries, delivery(row))
+    end
+  end
+  spend(queue, #seqs, now)
+  if want.name then
+    keep_claim(want, seqs)
+  end
+  return { deliveries, search.stopped or {}, search.more and 1 or 0 }
+end
+
+local results = {}
+for start = 3, #ARGV, WANT do
+  table.insert(results, queue.paused == '1' and { {}, {}, 0 } or serve(want_at(start)))
+end
+wake()
+return results
