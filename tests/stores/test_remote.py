@@ -32,7 +32,7 @@ from rowmq.core.errors import (
     StoreUnavailable,
     Unsupported,
 )
-from rowmq.core.message import Batch, Message, Pushed
+from rowmq.core.message import LARGEST_BODY, Batch, Message, Pushed
 from rowmq.core.outcome import ACK, Settled
 from rowmq.doors.http.access import Tokens
 from rowmq.doors.http.problem import TABLE, problem
@@ -319,10 +319,10 @@ def test_dots_and_slashes_in_names_lead_nowhere_else(store: RemoteStore) -> None
 
 def test_a_push_too_large_for_one_request_goes_in_several(store: RemoteStore) -> None:
     store.queues.put("q")
-    batches = [Batch("q", [message(bytes(3 * 2**20))]) for _ in range(8)]
+    batches = [Batch("q", [message(bytes(LARGEST_BODY))]) for _ in range(7)]
     answers = store.push(batches)
-    assert [type(answer) for answer in answers] == [Pushed] * 8
-    assert store.queues.stats("q").ready == 8
+    assert [type(answer) for answer in answers] == [Pushed] * 7
+    assert store.queues.stats("q").ready == 7
 
 
 def test_a_refused_batch_is_an_answer_among_others(store: RemoteStore) -> None:
@@ -401,13 +401,17 @@ def test_a_forked_child_has_connections_of_its_own(url: str) -> None:
     with rowmq.connect(url) as mq:
         queue = mq.queue("q")
         queue.push("before")
+        assert isinstance(mq.store, RemoteStore)
+        transport, code = mq.store.transport, 1
+        before = transport._connections()
         child = os.fork()
         if child == 0:
             try:
                 for number in range(20):
                     queue.push(number)
+                code = int(transport._connections() is before)
             finally:
-                os._exit(0)
+                os._exit(code)
         for number in range(20):
             queue.push(number)
         assert os.waitpid(child, 0)[1] == 0

@@ -172,7 +172,7 @@ def segment(name: str) -> str:
         check_name(name)
     except InvalidName:
         raise QueueNotFound(name) from None
-    return quote(name, safe="").replace(".", "%2E")
+    return quote(name, safe="")
 
 
 def error_of(problem: Problem) -> RowMQError:

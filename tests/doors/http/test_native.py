@@ -170,9 +170,8 @@ def test_several_batches_have_an_answer_each(http: httpx.Client) -> None:
     assert results[1]["problem"]["code"] == "QueueNotFound"
 
 
-def test_a_true_token_under_a_number_that_never_was_is_lost(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("numbers")
-    with serving(f"sqlite:///{folder / 'queue.db'}") as url, httpx.Client(base_url=f"{url}/v1") as http:
+def test_a_true_token_under_a_number_that_never_was_is_lost(postgres_url: str) -> None:
+    with serving(postgres_url) as url, httpx.Client(base_url=f"{url}/v1") as http:
         http.put("/queues/emails", json={})
         push(http, 1)
         token = claim(http)[0]["receipt"].partition(".")[2]
