@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
-from uuid import UUID
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
@@ -44,11 +43,15 @@ class Wants(Asked):
     wants: Annotated[list[Wanted], Meta(max_length=1000)]
 
 
+IdText = Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+"""A message's id, where a thousand of them come together and nobody may look at any."""
+
+
 class Claimed(Struct, omit_defaults=True):
     """A claimed message. The ``receipt`` settles and extends it; the payload is as in a push."""
 
     receipt: str
-    id: UUID
+    id: IdText
     queue: str
     metadata: dict[str, str]
     attempt: int

@@ -28,7 +28,7 @@ def delivery(shape: Claimed) -> Delivery:
         seq,
         token,
         shape.queue,
-        shape.id.bytes,
+        bytes.fromhex(shape.id.replace("-", "")),
         received(shape.payload, shape.base64) or b"",
         shape.binary is True,
         shape.metadata,
