@@ -193,7 +193,7 @@ def test_who_does_not_read_the_answers_is_hung_up_on(url: str, mq: Client) -> No
 
 def test_who_reads_slowly_gets_everything(mq: Client) -> None:
     """Slower than one answer in a body's time, but never still; and little of it waits outside the server."""
-    size, count = 2**21, 4
+    size, count = 2**22, 2
     mq.queue("q").push_many(["x" * size] * count)
     with serving(mq, limits=PATIENT) as url, socket.socket() as connection:
         where, found = urlsplit(url), 0
