@@ -110,8 +110,8 @@ class LongPolls:
         """Whether something may have come for one of the queues before the time was over."""
         if self._resting:
             return False
-        end = time.monotonic() + seconds
-        await self._until(self._enter(queues, None), queues, seconds)
+        end, names = time.monotonic() + seconds, list(dict.fromkeys(queues))
+        await self._until(self._enter(names, None), names, seconds)
         return not self._resting and time.monotonic() < end
 
     def ring(self, queue: str, count: int = 1) -> None:

@@ -213,7 +213,7 @@ def test_who_only_wants_to_know_hears_of_a_push_and_leaves_the_message_alone() -
     async def main() -> None:
         store = Recorded()
         async with gathered(store) as gather:
-            told = asyncio.create_task(gather.wait(["letters", "emails"], LONG))
+            told = asyncio.create_task(gather.wait(["letters", "emails", "emails"], LONG))
             await asyncio.sleep(0.01)
             await gather.push(batch())
             assert await told
