@@ -243,7 +243,7 @@ SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.a
        uuid_send(m.id), m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
-ORDER BY p.visible_at, p.seq LIMIT 1
+ORDER BY p.visible_at, p.seq LIMIT :limit
 FOR UPDATE OF p;
 
 -- name: rate_lock

@@ -42,11 +42,13 @@ class Chooser:
         return [rows[seq] for seq in seqs if seq in rows]
 
     def parked(self, cursor: Cursor, group: int) -> Iterator[Owing]:
-        """The messages parked in a group, in order, each looked up when it is asked for."""
-        row = cursor.one("next_parked", group=group, after=0)
-        while row is not None:
-            yield Owing(*row)
-            row = cursor.one("next_parked", group=group, after=row[0])
+        """The messages parked in a group, in order, looked up as they are asked for: more each time."""
+        limit = 1
+        rows = cursor.all("next_parked", group=group, after=0, limit=limit)
+        while rows:
+            yield from starmap(Owing, rows)
+            limit *= 2
+            rows = cursor.all("next_parked", group=group, after=rows[-1][0], limit=limit)
 
     def follows(self, row: Owing, want: Want, now: int) -> bool:
         """Whether a parked message may come along with its head: it is due and wanted."""

@@ -176,7 +176,7 @@ SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.a
        m.id, m.body, m.binary, m.metadata
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
-ORDER BY p.seq LIMIT 1;
+ORDER BY p.seq LIMIT :limit;
 
 -- name: rate_lock
 SELECT room, at FROM rowmq_rates WHERE queue = :queue;
