@@ -579,9 +579,18 @@ def fresh_redis_prefix(server_url: str) -> Iterator[str]:
     try:
         yield f"{server_url}?prefix={prefix}&retention=604800"
     finally:
-        with connect_redis(server_url) as connection:
-            for key in connection.scan_iter(match=f"{{{prefix}}}:*", count=1000):
-                connection.unlink(key)
+        _delete_redis_keys(server_url, f"{{{prefix}}}:*")
+
+
+def _delete_redis_keys(url: str, pattern: str) -> None:
+    with connect_redis(url) as connection:
+        cursor, keys = connection.scan(match=pattern, count=10_000)
+        while cursor or keys:
+            if keys:
+                connection.unlink(*keys)
+            if not cursor:
+                break
+            cursor, keys = connection.scan(cursor, match=pattern, count=10_000)
 
 
 def connect_redis(url: str) -> redis.Redis:

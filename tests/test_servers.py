@@ -10,11 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pymysql
 import pytest
+import redis
 from sqlalchemy.engine import make_url
 
 from tests import servers
@@ -25,9 +26,11 @@ from tests.servers import (
     SessionServers,
     connect_mysql,
     connect_postgres,
+    connect_redis,
     free_port,
     fresh_mysql_database,
     fresh_postgres_schema,
+    fresh_redis_prefix,
 )
 
 if TYPE_CHECKING:
@@ -71,6 +74,17 @@ def test_a_fresh_database_is_empty_and_gone_afterwards(mysql_server_url: str) ->
         assert mysql_value(url, tables) == 1
     databases = f"SELECT count(*) FROM information_schema.schemata WHERE schema_name = '{database}'"
     assert mysql_value(mysql_server_url, databases) == 0
+
+
+def test_a_fresh_prefix_is_empty_and_gone_afterwards(redis_server_url: str) -> None:
+    with fresh_redis_prefix(redis_server_url) as url, connect_redis(url) as connection:
+        pattern = f"{{{parse_qs(urlsplit(url).query)['prefix'][0]}}}:*"
+        assert connection.keys(pattern) == []
+        connection.mset({pattern.replace("*", str(number)): 1 for number in range(20_000)})
+        connection.set("theirs", 1)
+    with connect_redis(redis_server_url) as connection:
+        assert connection.keys(pattern) == []
+        assert connection.delete("theirs") == 1
 
 
 def test_the_fixtures_lead_to_places_of_their_own(postgres_url: str, mysql_url: str) -> None:
@@ -150,6 +164,17 @@ def test_a_server_listens_on_loopback_only_and_survives_a_kill(
     assert value(url, "SELECT count(*) FROM kept") == 1
 
 
+def test_redis_listens_on_loopback_only_and_survives_a_kill(own_redis: Server) -> None:
+    assert listening_addresses(own_redis.port) == {"0100007F"}
+    with connect_redis(own_redis.url) as connection:
+        connection.set("kept", 1)
+        own_redis.kill()
+        with pytest.raises(redis.ConnectionError):
+            connection.get("kept")
+        own_redis.restart()
+        assert connection.get("kept") == b"1"
+
+
 def create_postgres(url: str) -> None:
     with connect_postgres(url) as connection:
         connection.execute("CREATE TABLE kept (id int)")
@@ -196,7 +221,11 @@ def test_a_server_ends_when_its_starter_is_killed() -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-MISSING: list[tuple[Kind, str]] = [("postgres", "find_postgres"), ("mysql", "find_mariadb")]
+MISSING: list[tuple[Kind, str]] = [
+    ("postgres", "find_postgres"),
+    ("mysql", "find_mariadb"),
+    ("redis", "find_redis"),
+]
 
 
 @pytest.fixture
@@ -249,6 +278,7 @@ def test_servers_named_by_the_environment_are_used_and_none_is_started(
     assert [session.url(kind) for kind, _ in MISSING] == [
         "postgres://somewhere/else",
         "mysql://somewhere/else",
+        "redis://somewhere/else",
     ]
     assert not session._started
     session.close()

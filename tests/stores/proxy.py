@@ -1,6 +1,6 @@
 """A wire to a database server that can be cut: the reply to a COMMIT, or the COMMIT itself, never arrives.
 
-A statement that is a transaction of its own is a COMMIT too.
+A statement that is a transaction of its own is a COMMIT too, and so is each call of a script of Redis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Cut = Literal["reply", "request"]
-_COMMIT = re.compile(rb"COMMIT(\0|$)|seq, queue\.id AS queue")
+_COMMIT = re.compile(rb"COMMIT(\0|$)|seq, queue\.id AS queue|EVALSHA")
 
 
 class Wire:

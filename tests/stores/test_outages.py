@@ -14,16 +14,22 @@ from rowmq.core.errors import OutcomeUnknown, RowMQError, StoreUnavailable
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Bury, Release, Retry, Settled
 from rowmq.stores import open_store
+from rowmq.stores.redis.scripts import script
+from rowmq.stores.redis.store import RedisStore
 from rowmq.stores.sql import floors
 from rowmq.stores.sql.at_once import LARGEST
+from rowmq.stores.sql.store import SQLStore
 from rowmq.testing.build import message, messages
 from tests.servers import (
     Server,
     ServerMissingError,
+    connect_redis,
     fresh_mysql_database,
     fresh_postgres_schema,
+    fresh_redis_prefix,
     mariadb_server,
     postgres_server,
+    redis_server,
     skip_or_fail,
 )
 from tests.stores.callers import Driven, connected
@@ -33,14 +39,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rowmq.core.message import Message
-    from rowmq.stores.sql.store import SQLStore
+    from rowmq.core.store import Store
     from tests.stores.proxy import Cut, Proxy
 
 pytestmark = pytest.mark.xdist_group("outages")
 KINDS = {
     "postgres": (postgres_server, fresh_postgres_schema),
     "mysql": (mariadb_server, fresh_mysql_database),
+    "redis": (redis_server, fresh_redis_prefix),
 }
+FRESH = {"postgres": fresh_postgres_schema, "mariadb": fresh_mysql_database, "redis": fresh_redis_prefix}
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -56,32 +64,38 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 @pytest.fixture
 def url(server: Server) -> Iterator[str]:
     """An empty place on that server."""
-    fresh = fresh_postgres_schema if server.name == "postgres" else fresh_mysql_database
-    with fresh(server.url) as url:
+    with FRESH[server.name](server.url) as url:
         yield url
 
 
-def opened(url: str) -> SQLStore:
-    store: SQLStore = open_store(url)  # type: ignore[assignment]
+def opened(url: str) -> Store:
+    store = open_store(url)
     store.queues.put("q")
+    if isinstance(store, RedisStore):  # what is not loaded yet would be sent twice
+        for name in ("push", "claim", "settle", "publish"):
+            store.server.ask("SCRIPT", "LOAD", script(name).text)
     return store
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[SQLStore]:
+def store(url: str) -> Iterator[Store]:
     with closing(opened(url)) as store:
         yield store
 
 
-def push(store: SQLStore, *new: Message) -> Pushed:
+def push(store: Store, *new: Message) -> Pushed:
     (answer,) = store.push([Batch("q", new)])
     assert isinstance(answer, Pushed), answer
     return answer
 
 
-def used_by_many(store: SQLStore, count: int) -> None:
+def used_by_many(store: Store, count: int) -> None:
     """Leave so many open connections in the store's pool."""
     with ExitStack() as stack:
+        for _ in range(count if isinstance(store, RedisStore) else 0):
+            stack.enter_context(store.server.connection())  # type: ignore[attr-defined]
+        if not isinstance(store, SQLStore):
+            return
         for _ in range(count):
             connection = stack.enter_context(closing(store.database.engine.raw_connection()))
             connection.cursor().execute("SELECT 1")
@@ -89,7 +103,7 @@ def used_by_many(store: SQLStore, count: int) -> None:
 
 
 def test_a_store_works_again_by_itself_after_its_server_was_killed_and_restarted(
-    store: SQLStore, server: Server
+    store: Store, server: Server
 ) -> None:
     used_by_many(store, 8)
     push(store, *messages(3))
@@ -102,7 +116,7 @@ def test_a_store_works_again_by_itself_after_its_server_was_killed_and_restarted
     assert len(store.claim("q", [Want(limit=5)])[0]) == 2
 
 
-def test_a_store_whose_server_is_down_says_so_and_comes_back(store: SQLStore, server: Server) -> None:
+def test_a_store_whose_server_is_down_says_so_and_comes_back(store: Store, server: Server) -> None:
     used_by_many(store, 3)
     said = message()
     push(store, message())
@@ -123,7 +137,7 @@ def test_a_store_whose_server_is_down_says_so_and_comes_back(store: SQLStore, se
     assert len(store.claim("q", [Want(limit=5)])[0]) == 2
 
 
-def test_a_consumer_that_waits_outlives_a_restart_of_the_server(store: SQLStore, server: Server) -> None:
+def test_a_consumer_that_waits_outlives_a_restart_of_the_server(store: Store, server: Server) -> None:
     store.wait(["q"], timedelta(milliseconds=1))
     server.kill()
     server.restart()
@@ -138,7 +152,7 @@ def test_a_consumer_that_waits_outlives_a_restart_of_the_server(store: SQLStore,
 class Pusher(threading.Thread):
     """Pushes batches until it is stopped, and notes what it was told about each."""
 
-    def __init__(self, store: SQLStore) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__()
         self.told: dict[str, str] = {}
         self.enough = threading.Event()
@@ -160,7 +174,7 @@ class Pusher(threading.Thread):
                 self.some.set()
 
 
-def killed_while_pushing(store: SQLStore, server: Server) -> dict[str, str]:
+def killed_while_pushing(store: Store, server: Server) -> dict[str, str]:
     """Kill and restart the server while somebody pushes, and return what they were told."""
     pusher = Pusher(store)
     pusher.start()
@@ -176,7 +190,7 @@ def killed_while_pushing(store: SQLStore, server: Server) -> dict[str, str]:
 
 
 def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(
-    store: SQLStore, server: Server
+    store: Store, server: Server
 ) -> None:
     told = killed_while_pushing(store, server)
     first, last = store.history.bounds()
@@ -194,7 +208,7 @@ def test_nothing_that_was_acknowledged_is_lost_when_the_server_is_killed(
 
 
 @pytest.fixture
-def wire(store: SQLStore, url: str) -> Iterator[tuple[SQLStore, Proxy]]:
+def wire(store: Store, url: str) -> Iterator[tuple[Store, Proxy]]:
     """The same store once more, behind a proxy."""
     assert store
     with proxied(url) as (way, proxy), closing(opened(way)) as far:
@@ -207,7 +221,7 @@ BOTH = pytest.mark.parametrize("cut", ["reply", "request"])
 @BOTH
 @pytest.mark.parametrize("count", [3, LARGEST + 1], ids=["few", "many"])
 def test_a_push_whose_commit_got_no_reply_is_repeated_and_stored_once(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut, count: int
+    wire: tuple[Store, Proxy], store: Store, cut: Cut, count: int
 ) -> None:
     far, proxy = wire
     proxy.cut_next_commit(cut)
@@ -219,7 +233,7 @@ def test_a_push_whose_commit_got_no_reply_is_repeated_and_stored_once(
 
 @BOTH
 def test_a_push_with_keys_and_groups_whose_commit_got_no_reply_is_stored_once(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[Store, Proxy], store: Store, cut: Cut
 ) -> None:
     far, proxy = wire
     proxy.cut_next_commit(cut)
@@ -231,7 +245,7 @@ def test_a_push_with_keys_and_groups_whose_commit_got_no_reply_is_stored_once(
 
 @BOTH
 def test_a_publication_whose_commit_got_no_reply_is_stored_once(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[Store, Proxy], store: Store, cut: Cut
 ) -> None:
     far, proxy = wire
     store.topics.bind("t", "q")
@@ -244,7 +258,7 @@ def test_a_publication_whose_commit_got_no_reply_is_stored_once(
 @BOTH
 @pytest.mark.parametrize("idle", [False, True], ids=["first", "idle"])
 def test_a_claim_whose_commit_got_no_reply_has_an_unknown_outcome(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut, idle: bool, monkeypatch: pytest.MonkeyPatch
+    wire: tuple[Store, Proxy], store: Store, cut: Cut, idle: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far, proxy = wire
     monkeypatch.setattr(floors, "SHARE", 0)
@@ -261,7 +275,7 @@ def test_a_claim_whose_commit_got_no_reply_has_an_unknown_outcome(
 
 @BOTH
 def test_an_ack_whose_commit_got_no_reply_is_repeated_and_counts(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[Store, Proxy], store: Store, cut: Cut
 ) -> None:
     far, proxy = wire
     push(store, *messages(2))
@@ -276,7 +290,7 @@ def test_an_ack_whose_commit_got_no_reply_is_repeated_and_counts(
 @BOTH
 @pytest.mark.parametrize("outcome", [Retry(error="no"), Release(), Bury()])
 def test_another_settlement_whose_commit_got_no_reply_has_an_unknown_outcome(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut, outcome: Any
+    wire: tuple[Store, Proxy], store: Store, cut: Cut, outcome: Any
 ) -> None:
     far, proxy = wire
     push(store, message())
@@ -290,7 +304,7 @@ def test_another_settlement_whose_commit_got_no_reply_has_an_unknown_outcome(
 
 @BOTH
 def test_a_push_whose_commit_never_gets_a_reply_has_an_unknown_outcome(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[Store, Proxy], store: Store, cut: Cut
 ) -> None:
     far, proxy = wire
     said = message()
@@ -304,7 +318,7 @@ def test_a_push_whose_commit_never_gets_a_reply_has_an_unknown_outcome(
 
 @BOTH
 def test_a_push_whose_commit_got_no_reply_before_the_server_was_gone_has_an_unknown_outcome(
-    wire: tuple[SQLStore, Proxy], store: SQLStore, cut: Cut
+    wire: tuple[Store, Proxy], store: Store, cut: Cut
 ) -> None:
     far, proxy = wire
     proxy.cut_next_commit(cut, for_good=True)
@@ -352,12 +366,17 @@ def lock_door(server: Server) -> None:
         run("SELECT pg_reload_conf()")
 
 
+SQL = pytest.mark.parametrize("server", ["postgres", "mysql"], indirect=True)  # Redis has tests of its own
+
+
+@SQL
 def test_a_wrong_password_is_said_without_the_password(server: Server) -> None:
     lock_door(server)
     said = said_by(with_password(server.url, "locked"))
     assert "locked" in said
 
 
+@SQL
 def test_an_unknown_database_is_named(server: Server) -> None:
     said = said_by(f"{server.url.rpartition('/')[0]}/nowhere_at_all")
     assert "nowhere_at_all" in said
@@ -369,6 +388,12 @@ def test_a_server_that_is_not_there_is_unavailable(scheme: str) -> None:
 
 
 def test_a_server_without_room_for_another_connection_is_unavailable(url: str, server: Server) -> None:
+    if server.name == "redis":
+        with connect_redis(server.url) as admin:
+            admin.config_set("maxclients", 1)
+            assert "max number of clients" in said_by(url)
+            admin.config_set("maxclients", 10_000)
+        return
     user = "crowded"
     with closing(connected(server.url, autocommit=True)) as connection:
         run = Driven(connection).run

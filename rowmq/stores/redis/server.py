@@ -105,11 +105,12 @@ class Server:
             time.sleep(0.05 * random.random())  # noqa: S311 - spreads retries, no secret
 
     def _once(self, run: Any) -> Any:
-        with self._connection() as connection:
+        with self.connection() as connection:
             return run(connection)
 
     @contextmanager
-    def _connection(self) -> Iterator[Wire]:
+    def connection(self) -> Iterator[Wire]:
+        """Have a connection for a while."""
         connection = self._ready()
         try:
             yield connection

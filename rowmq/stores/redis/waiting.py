@@ -1,6 +1,9 @@
 """Waiting for the server to say that something happened in a queue. Only a hint: whoever waits polls too."""
 
+import os
+import threading
 import time
+from collections import Counter
 from collections.abc import Collection
 
 from redis.exceptions import RedisError
@@ -8,53 +11,93 @@ from redis.exceptions import RedisError
 from rowmq.stores.redis.server import Broken, Server, Wire, exchange
 
 POLL = 0.25
-"""Seconds between looks where the server does not let us listen."""
+"""Seconds between looks where the server cannot be heard, and between looks whether the store is closed."""
 
 
 class Listening:
-    """Connections that listen, each while somebody waits on it."""
+    """One connection that listens for all who wait: one of them reads it, and tells the others.
+
+    It goes on listening between two waits, so that nobody who looked before a push sleeps through it.
+    """
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._channel = server.root + b"wake"
-        self._waiting: set[Wire] = set()
         self._closed = False
+        self._led = False
+        self._begin()
 
     def wait(self, queues: Collection[bytes], timeout: float) -> bool:
         """Wait until something happened in one of these queues; True if it is worth a look."""
         until = time.monotonic() + timeout
+        if self._process != os.getpid():  # after a fork the parent goes on reading its connection
+            self._begin()
+        with self._turn:
+            seen = self._seen(queues)
+            while self._led and not self._closed and self._seen(queues) == seen:
+                if not self._turn.wait(max(0.0, until - time.monotonic())):
+                    return False
+            if self._closed or self._seen(queues) != seen:
+                return not self._closed
+            self._led = True
         try:
-            connection = self._server.connect()
-        except RedisError:
-            return _doze(until)
-        self._waiting.add(connection)
-        try:
-            exchange(connection, "SUBSCRIBE", self._channel)
-            return self._listen(connection, queues, until)
-        except (RedisError, Broken, OSError):
-            return not self._closed and _doze(until)
+            return self._lead(queues, seen, until)
         finally:
-            self._waiting.discard(connection)
-            connection.disconnect()
+            self._leave()
 
     def close(self) -> None:
         """Let nobody wait any longer."""
-        self._closed = True
-        for connection in list(self._waiting):
+        with self._turn:
+            self._closed = True
+            self._turn.notify_all()
+            led = self._led
+        if not led:
+            self._hang_up()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._turn = threading.Condition()
+        self._led = False
+        self._happened: Counter[bytes] = Counter()
+        self._connection: Wire | None = None
+
+    def _seen(self, queues: Collection[bytes]) -> int:
+        return sum(self._happened[queue] for queue in queues)
+
+    def _lead(self, queues: Collection[bytes], seen: int, until: float) -> bool:
+        try:
+            connection = self._listening()
+            while not self._closed and self._seen(queues) == seen:
+                left = until - time.monotonic()
+                if left <= 0 and not connection.can_read(timeout=0):
+                    return False
+                if connection.can_read(timeout=max(0.0, min(left, POLL))):
+                    self._note(connection.read_response()[2])
+        except (RedisError, Broken, OSError):  # something may have happened meanwhile
+            self._hang_up()
+            time.sleep(max(0.0, min(POLL, until - time.monotonic())))
+        return not self._closed
+
+    def _listening(self) -> Wire:
+        if self._connection is None:
+            connection = self._server.connect()
+            exchange(connection, "SUBSCRIBE", self._channel)
+            self._connection = connection
+        return self._connection
+
+    def _note(self, queue: bytes) -> None:
+        with self._turn:
+            self._happened[queue] += 1
+            self._turn.notify_all()
+
+    def _leave(self) -> None:
+        with self._turn:
+            self._led = False
+            self._turn.notify_all()
+        if self._closed:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
             connection.disconnect()
-
-    def _listen(self, connection: Wire, queues: Collection[bytes], until: float) -> bool:
-        while not self._closed:
-            left = until - time.monotonic()
-            if left <= 0 or not connection.can_read(timeout=left):
-                return False
-            _, _, queue = connection.read_response()
-            if queue in queues:
-                return True
-        return False
-
-
-def _doze(until: float) -> bool:
-    """Sleep a little, where nothing can be heard, and have the caller look."""
-    time.sleep(max(0.0, min(POLL, until - time.monotonic())))
-    return True

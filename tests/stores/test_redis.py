@@ -1,0 +1,339 @@
+"""What only the store on Redis does: its keys, its prefix, its scripts and their cost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rowmq.core.delivery import Settlement, Want
+from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
+from rowmq.core.message import Batch, Pushed
+from rowmq.core.outcome import ACK, Bury, Retry
+from rowmq.core.where import where
+from rowmq.stores import open_store, redis
+from rowmq.stores.redis import push as pushing
+from rowmq.stores.redis.store import RedisStore
+from rowmq.testing.build import (
+    T0,
+    after,
+    claim,
+    claim_one,
+    message,
+    messages,
+    payloads,
+    push,
+    put_queue,
+    schedule,
+    settle,
+    span,
+    states,
+)
+from tests.servers import connect_redis, fresh_redis_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rowmq.core.store import Store
+
+LUA = Path(redis.__file__).parent / "lua"
+COUNTERS = {
+    "last_seq",
+    "last_qid",
+    "last_tid",
+    "last_gid",
+    "last_cid",
+    "last_birth",
+    "last_version",
+    "layout",
+}
+
+
+@pytest.fixture
+def store(redis_url: str) -> Iterator[RedisStore]:
+    with closing(opened(redis_url)) as store:
+        yield store
+
+
+def opened(url: str) -> RedisStore:
+    store = open_store(url)
+    assert isinstance(store, RedisStore)
+    return store
+
+
+def keys(url: str) -> set[str]:
+    """Return every key of the database."""
+    with connect_redis(url) as connection:
+        return {key.decode() for key in connection.scan_iter(count=1000)}
+
+
+def ours(store: RedisStore, url: str) -> set[str]:
+    """Return the keys of a store, without the prefix."""
+    root = store.server.options.root
+    return {key.removeprefix(root) for key in keys(url) if key.startswith(root)}
+
+
+def live(store: Store) -> None:
+    """Do everything once, in a queue whose dead letters go to another."""
+    put_queue(store, "letters")
+    put_queue(store, dead_letter="letters", retention=span(60))
+    store.topics.publish("kept", [message()], now=T0)
+    for topic in ("kept", "t"):
+        store.topics.bind(topic, "q", now=T0)
+    store.topics.publish("t", messages(3, group="g", key="k"), now=T0)
+    push(store, *messages(5), message(delay=span(60)), message(deadline=after(9)), *messages(2, group="g"))
+    store.consumers.beat("q", "w", span(60), now=T0)
+    store.consumers.lead("role", "w", span(60), now=T0)
+    store.schedules.put(schedule("s"), now=T0)
+    store.schedules.fire("s", T0, after(60), now=T0)
+    for outcome in (ACK, Retry(error="x"), Bury(error="y")):
+        settle(store, claim_one(store, consumer="w"), outcome)
+    claim(store, 2, name="run")
+    store.adopt("run", now=T0)
+    store.history.redrive("letters", limit=1, now=T0)
+    store.history.sweep(now=after(100))
+    store.queues.purge("q", now=after(100))
+
+
+def test_every_key_has_the_prefix_and_keys_of_others_are_left_alone(
+    store: RedisStore, redis_url: str
+) -> None:
+    theirs = {"rowmq:q:1": "1", "{rowmq}:queues": "2", f"{store.server.options.prefix}:ids": "3", "wake": "4"}
+    with connect_redis(redis_url) as connection:
+        connection.mset(theirs)
+        before = keys(redis_url)
+        live(store)
+        for queue in ("q", "letters"):
+            store.queues.drop(queue, now=after(200))
+        assert connection.mget(list(theirs)) == [value.encode() for value in theirs.values()]
+        fresh = keys(redis_url) - before
+        connection.delete(*theirs)
+    assert all(key.startswith(store.server.options.root) for key in fresh)
+
+
+def test_two_prefixes_of_one_database_share_nothing(redis_server_url: str) -> None:
+    with (
+        fresh_redis_prefix(redis_server_url) as one,
+        fresh_redis_prefix(redis_server_url) as two,
+        closing(opened(one)) as first,
+        closing(opened(two)) as second,
+    ):
+        live(first)
+        assert second.queues.list() == []
+        assert second.history.bounds() == (0, 0)
+        put_queue(second)
+        push(second, message("theirs"))
+        for queue in ("q", "letters"):
+            first.queues.drop(queue, now=T0)
+        assert payloads(claim(second, 10)) == ["theirs"]
+
+
+def test_a_queue_dropped_leaves_nothing_but_the_ledger_and_counters(
+    store: RedisStore, redis_url: str
+) -> None:
+    live(store)
+    assert len(ours(store, redis_url)) > len(COUNTERS) + 10
+    for queue in ("q", "letters"):
+        assert store.queues.drop(queue, now=after(200))
+    left = ours(store, redis_url) - COUNTERS
+    assert left == {"ledger", "leads"}
+
+
+def test_a_drop_that_was_interrupted_is_finished_by_a_sweep(store: RedisStore, redis_url: str) -> None:
+    put_queue(store)
+    push(store, *messages(5))
+    store.server.call("queue_drop", "q", "")
+    assert store.queues.list() == []
+    store.history.sweep()
+    assert ours(store, redis_url) - COUNTERS == {"ledger"}
+    assert [(entry.queue, entry.action, entry.count) for entry in store.history.ledger()] == [
+        ("q", "drop", 5)
+    ]
+
+
+NAMES = (
+    "1",
+    "2",
+    "1:open",
+    "q:1",
+    "1:due:0",
+    "g:1",
+    "{x}",
+    "}{",
+    ":",
+    "ids",
+    "last_seq",
+    "1\u00a0",
+    "*",
+    "?[a]",
+)
+
+
+def test_names_that_look_like_parts_of_keys_are_only_names(store: RedisStore) -> None:
+    for name in NAMES:
+        put_queue(store, name)
+        push(store, *(message([name, group], group=group, key=group) for group in NAMES), queue=name)
+    for name in NAMES:
+        assert payloads(claim(store, 100, queue=name)) == [[name, group] for group in NAMES]
+        assert store.queues.stats(name, now=T0).leased == len(NAMES)
+
+
+def test_a_transaction_is_refused(store: RedisStore) -> None:
+    put_queue(store)
+    calls: tuple[Any, ...] = (
+        lambda: store.push([Batch("q", [message()])], tx=object()),
+        lambda: store.settle([], tx=object()),
+        lambda: store.topics.publish("t", [message()], tx=object()),
+    )
+    for call in calls:
+        with pytest.raises(Unsupported, match="without tx"):
+            call()
+    assert states(store) == {}
+
+
+def test_finished_messages_are_kept_for_an_hour_unless_the_url_says_otherwise(redis_url: str) -> None:
+    plain = re.sub("&retention=[0-9]+", "", redis_url)
+    for url, kept in ((plain, 3600), (f"{plain}&retention=60", 60)):
+        with closing(opened(url)) as store:
+            assert store.queues.put(f"keeps {kept}").retention == timedelta(seconds=kept)
+            assert store.queues.put("its own", {"retention": span(7)}).retention == span(7)
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("prefix=a{b", "a prefix is"),
+        ("prefix=" + "x" * 65, "a prefix is"),
+        ("eviction=maybe", "eviction is refuse or allow"),
+        ("retention=-1", "retention is a number of seconds"),
+        ("retention=long", "retention is a number of seconds"),
+        ("timeout=0", "timeout is a number of seconds"),
+        ("db=x", "a Redis database is a number"),
+        ("colour=red", "no option colour"),
+        ("ssl_keyfile=x", "no option ssl_keyfile"),
+    ],
+)
+def test_a_wrong_option_is_an_invalid_url(option: str, sentence: str) -> None:
+    with pytest.raises(InvalidURL, match=sentence):
+        open_store(f"redis://127.0.0.1:1/0?{option}")
+
+
+def test_scripts_that_the_server_has_forgotten_are_sent_again(store: RedisStore, redis_url: str) -> None:
+    put_queue(store)
+    push(store, message())
+    with connect_redis(redis_url) as connection:
+        connection.script_flush()
+        push(store, message())
+        connection.script_flush()
+        assert len(claim(store, 5)) == 2
+
+
+def calls(store: RedisStore) -> Counter[str]:
+    """Count the commands that the server has run, those in scripts too."""
+    lines = store.server.ask("INFO", "commandstats").decode().splitlines()
+    found = (re.match("cmdstat_([^:]+):calls=([0-9]+)", line) for line in lines)
+    return Counter({each[1]: int(each[2]) for each in found if each})
+
+
+def test_a_thousand_messages_are_one_script(store: RedisStore) -> None:
+    put_queue(store)
+    push(store, message())
+    before = calls(store)
+    answers = store.push([Batch("q", messages(500)), Batch("q", messages(500))])
+    assert all(isinstance(answer, Pushed) for answer in answers)
+    assert (calls(store) - before)["evalsha"] == 1
+    assert store.queues.stats("q").ready == 1001
+
+
+def test_a_batch_that_no_script_could_take_is_refused_whole(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_queue(store)
+    monkeypatch.setattr(pushing, "LARGEST_BATCH", 2)
+    with pytest.raises(InvalidMessage, match="at most 2 messages"):
+        store.push([Batch("q", messages(3))])
+    assert states(store) == {}
+
+
+def fill(store: RedisStore, finished: int, scheduled: int) -> None:
+    """Put so many messages beside those that a claim looks for."""
+    for start in range(0, finished, 5000):
+        store.push([Batch("q", messages(min(5000, finished - start)))], now=T0)
+        (held,) = store.claim("q", [Want(limit=5000)], now=T0)
+        store.settle([Settlement(each.receipt, ACK) for each in held], now=T0)
+    for start in range(0, scheduled, 5000):
+        store.push([Batch("q", messages(min(5000, scheduled - start), delay=span(600)))], now=T0)
+
+
+def cost_of_a_claim(store: RedisStore, **options: Any) -> Counter[str]:
+    push(store, *messages(10))
+    store.queues.stats("q")
+    before = calls(store)
+    assert len(claim(store, 10, **options)) == 10
+    return calls(store) - before
+
+
+@pytest.mark.timeout(300)
+def test_a_claim_costs_the_same_beside_a_hundred_thousand_finished_and_scheduled_messages(
+    store: RedisStore,
+) -> None:
+    put_queue(store)
+    cost_of_a_claim(store)  # the script is loaded with the first
+    plain, choosy = cost_of_a_claim(store), cost_of_a_claim(store, max_age=span(60))
+    fill(store, 100_000, 100_000)
+    assert cost_of_a_claim(store) == plain
+    assert cost_of_a_claim(store, max_age=span(60)) == choosy
+    assert plain.total() < 10 * 10 + 50
+    assert store.queues.stats("q", now=T0)[:4] == (0, 100_000, 50, 100_000)
+
+
+def test_a_search_past_ten_thousand_messages_goes_on_the_next_time(store: RedisStore) -> None:
+    put_queue(store)
+    for _ in range(2):
+        push(store, *messages(5_500, metadata={"c": "red"}))
+    push(store, message("found", metadata={"c": "blue"}))
+    want = Want(where=where({"c": "blue"}))
+    first, second = (store.claim("q", [want], now=T0)[0] for _ in range(2))
+    assert (payloads(first), payloads(second)) == ([], ["found"])
+    push(store, message("behind", metadata={"c": "blue"}, priority=9))
+    assert payloads(store.claim("q", [want], now=T0)[0]) == ["behind"]
+
+
+def test_a_claim_that_finds_thousands_overdue_still_finds_what_is_not(store: RedisStore) -> None:
+    put_queue(store, max_age=span(60))
+    for _ in range(3):
+        push(store, *messages(2_000))
+    push(store, message("young"), now=after(30))
+    assert payloads(claim(store, now=after(60))) == ["young"]
+    assert states(store, now=after(60)) == {"leased": 1, "dead": 6_000}
+
+
+def test_every_script_says_what_it_does_takes_and_returns() -> None:
+    scripts = sorted(LUA.glob("*.lua"))
+    assert len(scripts) > 30
+    for path in scripts:
+        shebang, parts, *rest = path.read_text().splitlines()
+        header = "\n".join(line for line in rest if line.startswith("--"))
+        assert re.fullmatch("#!lua( flags=(allow-oom|no-writes))?", shebang), path
+        assert all(
+            (LUA / "shared" / f"{part}.lua").exists() for part in parts.removeprefix("--! ").split()
+        ), path
+        assert "-- KEYS[1] prefix\n" in header, path
+        assert "-- Result: " in header, path
+        assert ("ARGV" in "\n".join(rest).replace(header, "")) == ("-- ARGV" in header), path
+
+
+def test_a_wait_ends_when_another_store_pushes(store: RedisStore, redis_url: str) -> None:
+    put_queue(store)
+    with closing(opened(redis_url)) as other:
+        for _ in range(100):
+            if store.wait(["q"], timedelta(milliseconds=20)):
+                break
+            other.push([Batch("q", [message()])])
+        else:
+            raise AssertionError("nobody was woken")
