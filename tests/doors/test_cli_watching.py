@@ -19,6 +19,7 @@ from rowmq.doors.cli.shapes import stats_shape
 from rowmq.doors.cli.top import Look, rates
 from rowmq.runtime.client import Client, connect
 from tests.doors.program import Program, environment, finished, process
+from tests.servers import Server, connect_redis
 
 
 @pytest.fixture
@@ -263,6 +264,17 @@ def test_doctor_examines_postgresql(rowmq: Program, postgres_url: str) -> None:
     found = rowmq("doctor", "--json", "--url", postgres_url, code=None)
     assert found.code == 0, found.json
     assert states(found.json)["clock"] == "ok"
+
+
+def test_doctor_examines_redis(rowmq: Program, own_redis: Server) -> None:
+    found = states(rowmq("doctor", "--json", "--url", own_redis.url).json)
+    assert {found[name] for name in ("connection", "schema", "server", "durability", "clock")} == {"ok"}
+    with connect_redis(own_redis.url) as connection:
+        connection.config_set("appendfsync", "everysec")
+        connection.config_set("maxmemory-policy", "allkeys-lru")
+    answer = rowmq("doctor", "--json", "--url", own_redis.url, code=1)
+    assert states(answer.json) | {"server": "broken", "durability": "warning"} == states(answer.json)
+    assert "noeviction" in answer.out
 
 
 @pytest.mark.parametrize(

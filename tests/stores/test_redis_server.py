@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from rowmq.core.store import Store
 
 SECRET = "hunter2-is-secret"  # noqa: S105 it is made up for these tests
-RIGHTS = (
-    "~{rowmq}:* &{rowmq}:* -@all +@connection +evalsha +eval +info +config|get +subscribe +time +publish "
-    "+hget +hset +hsetnx +hmget +hgetall +hkeys +hvals +hdel +hincrby +zadd +zrem +zrange +zcard +zcount "
-    "+zrank +zscore +get +set +del +unlink +incr +rpush +lrange +sadd +srem +scard +sismember +smembers"
-)
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "stores.md").read_text()
+RIGHTS = " ".join(DOCUMENTED.partition("ACL SETUSER rowmq on >PASSWORD ")[2].partition("```")[0].split())
 """What the documentation says that a user needs."""
 
 

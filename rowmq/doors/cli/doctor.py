@@ -21,8 +21,8 @@ from rowmq.stores.sql.store import SQLStore
 
 OK, WARNING, BROKEN = "ok", "warning", "broken"
 EXTRAS = {
-    "psycopg": "postgres", "pymysql": "mysql", "uvicorn": "server", "prometheus-client": "metrics",
-    "opentelemetry-api": "tracing",
+    "psycopg": "postgres", "pymysql": "mysql", "redis": "redis", "uvicorn": "server",
+    "prometheus-client": "metrics", "opentelemetry-api": "tracing",
 }  # fmt: skip
 WAL_RESET = "this SQLite can lose commits when a checkpoint and a write meet (the WAL-reset bug)"
 FAR = timedelta(seconds=2)
@@ -72,7 +72,7 @@ def _store_checks(url: str) -> Iterator[Check]:
         yield Check("connection", BROKEN, redacted_text(str(error)), advice)
         return
     yield Check("connection", OK, "the store answers")
-    for check in (schema_check, durability_check, clock_check):
+    for check in (schema_check, server_check, durability_check, clock_check):
         try:
             yield check(store)
         except RowMQError as error:
@@ -86,6 +86,15 @@ def schema_check(store: Store) -> Check:
     if missing:
         return Check("schema", BROKEN, f"{', '.join(missing)} missing", "run: rowmq migrate")
     return Check("schema", OK, "the tables are up to date")
+
+
+def server_check(store: Store) -> Check:
+    """Whether the server itself is one that the store can be on, where that is in question."""
+    check = getattr(store, "check", None)
+    if check is None:
+        return Check("server", OK, "nothing to ask of it")
+    check()
+    return Check("server", OK, "its version, its memory policy and the layout of the keys are right")
 
 
 def durability_check(store: Store) -> Check:

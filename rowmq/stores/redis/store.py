@@ -106,13 +106,14 @@ class RedisStore:
 
     def migrate(self) -> list[str]:
         """Note which version of the key map is used here, or raise SchemaOutdated if it is another."""
-        found = self.server.call("layout", LAYOUT)
-        if found not in (b"", LAYOUT):
-            raise SchemaOutdated(
-                f"the keys of prefix {self.server.options.prefix!r} are of layout {found.decode()}, "
-                f"and this version of RowMQ knows {LAYOUT.decode()}"
-            )
+        found: bytes = self.server.call("layout", LAYOUT, repeatable=True)
+        _check_layout(self.server, found)
         return [] if found else [f"layout {LAYOUT.decode()}"]
+
+    def check(self) -> None:
+        """Refuse a server that is too old or may evict messages, and keys of another layout."""
+        check_server(self.server)
+        _check_layout(self.server, self.server.call("layout_noted"))
 
     def close(self) -> None:
         """Give back every connection, and end every wait."""
@@ -121,6 +122,14 @@ class RedisStore:
 
     def _prepare(self, *, migrate: bool, check: bool) -> None:
         if migrate or check:
-            check_server(self.server)
+            self.check()
         if migrate:
             self.migrate()
+
+
+def _check_layout(server: Server, found: bytes) -> None:
+    if found not in (b"", LAYOUT):
+        raise SchemaOutdated(
+            f"the keys of prefix {server.options.prefix!r} are of layout {found.decode()}, "
+            f"and this version of RowMQ knows {LAYOUT.decode()}"
+        )
