@@ -86,6 +86,10 @@ class ServerConfig:
 
     host: str = option("127.0.0.1", "The address to listen at; beyond this machine only with tokens.")
     port: int = option(9999, "The port to listen at; 0 takes any that is free.", least=0, most=65535)
+    grpc: bool = option(True, "Whether to serve gRPC, too, if its packages are installed.")  # noqa: FBT003
+    grpc_port: int = option(
+        10001, "The port to listen at for gRPC; 0 takes any that is free.", least=0, most=65535
+    )
     workers: int = option(
         1, "How many processes serve; more than one needs a database server.", least=1, most=256
     )

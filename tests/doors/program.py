@@ -44,9 +44,9 @@ class Program:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The variables of a process: none of ours but those given."""
+    """The variables of a process: none of ours but those given, and no port to quarrel about."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ROWMQ_")}
-    return kept | extra
+    return kept | {"ROWMQ_SERVER_GRPC_PORT": "0"} | extra
 
 
 def process(*arguments: str, folder: Path, **extra: str) -> subprocess.Popen[str]:

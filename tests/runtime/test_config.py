@@ -92,9 +92,8 @@ def test_an_empty_variable_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_can_be_set_in_the_file_and_in_the_environment(name: str, tmp_path: Path) -> None:
     option = next(each for each in options() if each.name == name)
-    value = (
-        option.choices[-1] if option.choices else {bool: True, int: 7, float: 0.5, str: "/a/b"}[option.kind]
-    )
+    other = {bool: not option.default, int: 7, float: 0.5, str: "/a/b"}
+    value = option.choices[-1] if option.choices else other[option.kind]
     text = f'"{value}"' if isinstance(value, str) else str(value).lower()
     for config in (
         loaded(tmp_path, toml=f"{name} = {text}"),

@@ -1,4 +1,4 @@
-"""Serving over HTTP."""
+"""Serving over HTTP and gRPC."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rowmq.core.errors import InvalidSetting
+from rowmq.doors.cli.beside import Grpc, beside
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.words import SPAN
 from rowmq.runtime.config import Config, load
@@ -15,7 +16,19 @@ from rowmq.runtime.config import options as all_options
 from rowmq.runtime.log import configure, redacted
 
 SPANS = ("request_timeout", "stop_timeout")
-PLAIN = ("host", "port", "workers", "tokens", "tls_cert", "tls_key", "insecure", "public_url", "access_log")
+PLAIN = (
+    "host",
+    "port",
+    "workers",
+    "tokens",
+    "tls_cert",
+    "tls_key",
+    "insecure",
+    "public_url",
+    "access_log",
+    "grpc",
+    "grpc_port",
+)
 VARIABLES = {"PORT": "ROWMQ_SERVER_PORT", "REQUEST_TIMEOUT": "ROWMQ_SERVER_REQUEST_TIMEOUT"}
 """What hq calls some of our variables; ours count more."""
 MEMORY = ":memory:"
@@ -24,6 +37,10 @@ MEMORY = ":memory:"
 @click.command()
 @click.option("--host", metavar="HOST", help="The address to listen at; this machine alone by default.")
 @click.option("-p", "--port", type=click.IntRange(0, 65535), help="The port to listen at; 9999 by default.")
+@click.option(
+    "--grpc-port", type=click.IntRange(0, 65535), help="The port to listen at for gRPC; 10001 by default."
+)
+@click.option("--grpc/--no-grpc", default=None, help="Whether to serve gRPC, too.")
 @click.option("-r", "--request-timeout", type=SPAN, help="How long a request may take, long polls apart.")
 @click.option("-d", "--database", metavar="FILE", help="A SQLite file, or :memory:, instead of --url.")
 @click.option("-w", "--workers", type=click.IntRange(1, 256), help="How many processes serve.")
@@ -39,7 +56,7 @@ MEMORY = ":memory:"
 @click.option("--log-format", metavar="FORMAT", help="text or json.")
 @with_session
 def serve(session: Session, **options: Any) -> None:
-    """Serve the store over HTTP until a signal comes: RowMQ's own API, hq's and SQS.
+    """Serve the store until a signal comes: our own API, hq's and SQS over HTTP, ours and GOMQ's over gRPC.
 
     At the first SIGINT or SIGTERM whoever waits for messages is answered and requests under way are
     finished; a second one ends the process.
@@ -54,14 +71,16 @@ def serve(session: Session, **options: Any) -> None:
         raise ModuleNotFoundError(
             "serving needs packages that are not installed; run: pip install 'rowmq[server]'"
         ) from None
-    launch(config, lambda url: _tell(session, config, url))
+    with beside(config) as grpc:
+        launch(config, lambda url: _tell(session, config, url, grpc), grpc and grpc.begin)
 
 
-def _tell(session: Session, config: Config, url: str) -> None:
+def _tell(session: Session, config: Config, url: str, grpc: Grpc | None) -> None:
     """The first line: where the server is, and where to go from there."""
     store = redacted(config.url)
-    said = {"url": url, "store": store, "docs": f"{url}/docs"}
-    session.out.result(said, f"RowMQ serves {store} at {url} (see {url}/docs)")
+    said = {"url": url, "grpc": grpc and grpc.url, "store": store, "docs": f"{url}/docs"}
+    also = f" and {grpc.url}" if grpc else ""
+    session.out.result(said, f"RowMQ serves {store} at {url}{also} (see {url}/docs)")
     sys.stdout.flush()
 
 

@@ -13,7 +13,7 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.doors.http.access import Tokens
 from rowmq.doors.http.connection import Limits
 from rowmq.doors.http.guard import Guard, is_local, known_hosts
-from rowmq.doors.http.serving import Server, Settings, bind
+from rowmq.doors.http.serving import Beside, Server, Settings, bind
 from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import connect
 from rowmq.runtime.config import Config
@@ -29,10 +29,11 @@ FILES = 256
 """How many files a server has open beside its connections, at most."""
 
 
-def launch(config: Config, tell: Callable[[str], None]) -> None:
+def launch(config: Config, tell: Callable[[str], None], beside: Beside | None = None) -> None:
     """Serve until a signal comes; ``tell`` is called with the server's URL once it listens.
 
-    Raises InvalidSetting if what was asked for is not safe, or cannot be.
+    ``beside`` is what each process runs in the same event loop. Raises InvalidSetting if what was asked for
+    is not safe, or cannot be.
     """
     said = config.server
     check(config)
@@ -42,17 +43,17 @@ def launch(config: Config, tell: Callable[[str], None]) -> None:
     with bind(said.host, said.port) as listener, closing(client):
         tell(said.public_url or address(listener, said))
         if said.workers == 1:
-            Server(client, listener, settings).run()
+            Server(client, listener, settings, beside).run()
         else:
             client.close()
             followers = replace(settings, parent=os.getpid())
-            Crew(lambda: _follow(config.url, listener, followers), said.workers).run()
+            Crew(lambda: _follow(config.url, listener, followers, beside), said.workers).run()
 
 
-def _follow(url: str, listener: socket.socket, settings: Settings) -> None:
+def _follow(url: str, listener: socket.socket, settings: Settings, beside: Beside | None) -> None:
     """Serve as one of several."""
     with connect(url, migrate=False) as client:
-        Server(client, listener, settings).run()
+        Server(client, listener, settings, beside).run()
 
 
 def allow_files(connections: int) -> None:

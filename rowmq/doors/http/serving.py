@@ -5,6 +5,8 @@ import hashlib
 import os
 import socket
 import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from rowmq.doors.http import hq, native, openapi, operations, sqs
 from rowmq.doors.http.access_log import log_request
@@ -21,14 +23,23 @@ from rowmq.runtime.scheduler import Scheduler
 from rowmq.runtime.sweeper import Sweeper
 from rowmq.runtime.upkeep import Upkeep
 
-__all__ = ["Server", "Settings", "bind", "families", "make_app"]
+__all__ = ["Beside", "Server", "Settings", "bind", "families", "make_app"]
+Beside = Callable[[Broker], AbstractAsyncContextManager[object]]
+"""What else runs in the server's event loop, on the same group commit, for as long as the server does."""
 
 
 class Server:
     """Serves a client's store at a socket that is bound already, until it is told to stop."""
 
-    def __init__(self, client: Client, listener: socket.socket, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        listener: socket.socket,
+        settings: Settings | None = None,
+        beside: Beside | None = None,
+    ) -> None:
         self._client, self._listener, self._settings = client, listener, settings or Settings()
+        self._beside = beside or _nothing
         self.ready = threading.Event()
         self._over = threading.Event()
 
@@ -47,10 +58,12 @@ class Server:
         gather = Gather(self._client.store, measures.around)
         gather.start()
         try:
-            app = make_app(self._client, gather, self._settings, measures)
+            broker = make_broker(self._client, gather, self._settings)
+            app = make_app(broker, self._settings, measures)
             running = Running(app, gather, self._listener, self._settings, self.ready, self._over)
             running.show(measures)
-            await running.serve()
+            async with self._beside(broker):
+                await running.serve()
         finally:
             await gather.close()
             self._over.set()
@@ -64,9 +77,13 @@ class Server:
         return upkeep
 
 
-def make_app(client: Client, gather: Gather, settings: Settings, measures: Measures) -> App:
+def make_broker(client: Client, gather: Gather, settings: Settings) -> Broker:
+    """What all calls of a running loop share."""
+    return Broker(client, gather, settings.access, Seal(_key(client, settings)))
+
+
+def make_app(broker: Broker, settings: Settings, measures: Measures) -> App:
     """The application of a running loop."""
-    broker = Broker(client, gather, settings.access, Seal(_key(client, settings)))
     return App(
         broker,
         families(settings, measures),
@@ -75,6 +92,10 @@ def make_app(client: Client, gather: Gather, settings: Settings, measures: Measu
         clients_clock=settings.clients_clock,
         observe=_observers(measures) if settings.access_log else measures.observe,
     )
+
+
+def _nothing(_broker: Broker) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
 
 
 def _observers(measures: Measures) -> Observe:

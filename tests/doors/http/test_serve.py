@@ -88,18 +88,20 @@ def under_way(url: str) -> float:
 
 
 def test_the_first_line_says_where_the_server_is_and_where_to_go(tmp_path: Path) -> None:
-    with served("-d", "hq.db", folder=tmp_path) as server:
+    port = free_port()
+    with served("-d", "hq.db", "--grpc-port", str(port), folder=tmp_path) as server:
         assert server.process.stdout is not None
         line = server.process.stdout.readline()
-    assert line == f"RowMQ serves sqlite:///hq.db at {server.url} (see {server.url}/docs)\n"
+    where = f"{server.url} and grpc://127.0.0.1:{port}"
+    assert line == f"RowMQ serves sqlite:///hq.db at {where} (see {server.url}/docs)\n"
     assert (tmp_path / "hq.db").exists()
 
 
 def test_machines_are_told_in_json(tmp_path: Path) -> None:
-    with served("--json", "--url", "memory://", folder=tmp_path) as server:
+    with served("--json", "--url", "memory://", "--no-grpc", folder=tmp_path) as server:
         assert server.process.stdout is not None
         said = json.loads(server.process.stdout.readline())
-    assert said == {"url": server.url, "store": "memory://", "docs": f"{server.url}/docs"}
+    assert said == {"url": server.url, "grpc": None, "store": "memory://", "docs": f"{server.url}/docs"}
 
 
 def test_it_serves_what_is_configured_if_nothing_is_said(tmp_path: Path) -> None:
