@@ -16,7 +16,7 @@ from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.shapes import claimed_shape
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.client import Client
-from rowmq.runtime.config import ConsumerConfig
+from rowmq.runtime.config_sections import ConsumerConfig
 from rowmq.runtime.consumer import Consumer
 
 TAG = {"rowmq": "observer"}

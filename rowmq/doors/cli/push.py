@@ -21,7 +21,7 @@ from rowmq.doors.cli.payload import (
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.words import SPAN
 from rowmq.runtime.client import Client
-from rowmq.runtime.config import ProducerConfig
+from rowmq.runtime.config_sections import ProducerConfig
 from rowmq.runtime.handle import QueueHandle
 from rowmq.runtime.producer import Producer
 
