@@ -23,15 +23,17 @@ _DIALECTS = {
 }
 _REDIS = ("redis", "rediss", "unix")
 _SERVERS = ("http", "https")
-KNOWN = ("memory", *_DIALECTS, *_REDIS, *_SERVERS)
+_GRPC = ("grpc", "grpcs")
+KNOWN = ("memory", *_DIALECTS, *_REDIS, *_SERVERS, *_GRPC)
 
 
 def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
     """Open the store a URL names, e.g. ``sqlite:///jobs.db``, ``postgresql://user@host/db`` or ``memory://``.
 
-    ``http://host:9999`` names the one behind a server. Its tables are made or brought up to date, unless
-    ``migrate`` is False: then SchemaOutdated is raised if they are not (``check=False`` leaves even that to
-    the first use). Raises InvalidURL, or StoreUnavailable if the server cannot be used.
+    ``http://host:9999`` and ``grpc://host:10001`` name the one behind a server. Its tables are made or
+    brought up to date, unless ``migrate`` is False: then SchemaOutdated is raised if they are not
+    (``check=False`` leaves even that to the first use). Raises InvalidURL, or StoreUnavailable if the server
+    cannot be used.
     """
     parsed = _parsed(url)
     kind = parsed.drivername.split("+")[0]
@@ -43,6 +45,8 @@ def open_store(url: str, *, migrate: bool = True, check: bool = True) -> Store:
         return _redis(parsed, migrate=migrate, check=check)
     if kind in _SERVERS:
         return _remote(parsed, check=check)
+    if kind in _GRPC:
+        return _grpc(parsed, check=check)
     for entry in entry_points(group="rowmq.stores", name=kind):
         store: Store = entry.load()(url)
         return store
@@ -91,6 +95,18 @@ def _remote(url: URL, *, check: bool) -> Store:
             f"{url.drivername} needs a package that is not installed; run: pip install 'rowmq[http]'"
         ) from None
     return open_remote(url, check=check)
+
+
+def _grpc(url: URL, *, check: bool) -> Store:
+    try:
+        from rowmq.stores.grpc.opening import open_grpc  # noqa: PLC0415 - its packages are an extra
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("rowmq"):
+            raise
+        raise StoreUnavailable(
+            f"{url.drivername} needs a package that is not installed; run: pip install 'rowmq[grpc]'"
+        ) from None
+    return open_grpc(url, check=check)
 
 
 def _dialect(kind: str) -> Callable[[], Dialect]:

@@ -6,9 +6,11 @@ from typing import Any, NoReturn
 
 import grpc
 
+from rowmq.core.errors import QueueNotFound, RowMQError
 from rowmq.doors.grpc.call import Broker, Call, Context
 from rowmq.doors.grpc.status import status_of
 from rowmq.doors.right import Right
+from rowmq.stores.grpc.trouble import ERROR, QUEUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,12 @@ def service(name: str, methods: Sequence[Method], broker: Broker) -> grpc.Generi
 
 
 async def refuse(context: Context, error: Exception) -> NoReturn:
-    """End the call with the status of an error."""
+    """End the call with the status of an error, and with its name for those who know our errors."""
     code, sentence = status_of(error)
-    await context.abort(code, sentence)
+    told: list[tuple[str, str | bytes]] = list(context.trailing_metadata() or ())
+    if isinstance(error, RowMQError):
+        told.append((ERROR, type(error).__name__))
+    if isinstance(error, QueueNotFound):
+        told.append((QUEUE, error.name.encode(errors="replace")))
+    await context.abort(code, sentence, tuple(told))
     raise AssertionError  # abort has raised

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 from rowmq.core.errors import QueueNotFound, RowMQError, StoreError
+from rowmq.doors.grpc import subscription
 from rowmq.doors.grpc.inbox import Check, Inbox, Inboxes
 from rowmq.doors.grpc.news import News
 from rowmq.doors.grpc.peer import Peer, Sent, idle
@@ -133,6 +134,7 @@ class Peers:
                 if (consumer, name) not in self._peers:
                     await self._end(consumer, name)
             await self._gather.run(self._inboxes.forget)
+            await self._gather.run(lambda: subscription.clear(self._inboxes.store))
         if self._peers:
             self._refresh(list(self._peers.values()), await self._gather.run(self._inboxes.all))
 

@@ -16,7 +16,7 @@ from grpc_reflection.v1alpha import reflection
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.message import LARGEST_BODY
-from rowmq.doors.grpc import routeguide
+from rowmq.doors.grpc import native, routeguide
 from rowmq.doors.grpc.call import Broker
 from rowmq.doors.grpc.method import service
 from rowmq.doors.grpc.peers import PATIENCE, Peers
@@ -55,8 +55,13 @@ async def serving(broker: Broker, settings: Settings) -> AsyncIterator[int]:
         run=settings.run,
         patience=settings.patience,
     )
-    server.add_generic_rpc_handlers((service(routeguide.NAME, RouteGuide(peers).methods(), broker),))
-    healthy = await _look_after(server, [routeguide.NAME])
+    server.add_generic_rpc_handlers(
+        (
+            service(routeguide.NAME, RouteGuide(peers).methods(), broker),
+            service(native.NAME, native.METHODS, broker),
+        )
+    )
+    healthy = await _look_after(server, [routeguide.NAME, native.NAME])
     port = _listen(server, settings)
     tending = asyncio.create_task(peers.tend())
     await server.start()

@@ -1,0 +1,199 @@
+"""Subscribe: messages one way, what became of them the other way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import suppress
+from itertools import takewhile
+from typing import Any
+
+from rowmq.core.delivery import Delivery, Settlement, Want
+from rowmq.core.errors import StoreError
+from rowmq.core.outcome import ACK, Settled
+from rowmq.core.where import holds
+from rowmq.doors.grpc import subscription
+from rowmq.doors.grpc.call import Call
+from rowmq.doors.grpc.messages import LARGEST_BATCH, LONGEST_WAIT
+from rowmq.doors.grpc.method import Method
+from rowmq.doors.grpc.receipts import sealing
+from rowmq.doors.grpc.status import invalid
+from rowmq.doors.grpc.subscription import Subscription
+from rowmq.doors.right import Right
+from rowmq.stores.grpc import reading, writing
+from rowmq.stores.grpc import rowmq_pb2 as wire
+from rowmq.stores.grpc.times import span
+
+CREDIT, MOST_CREDIT = 1000, LARGEST_BATCH
+HEAVIEST = 32 * 2**20
+"""How many bytes may be sent and not settled, unless a single message has more."""
+FRAME = 2**20
+"""How many bytes of messages go into one answer, unless a single one has more."""
+ANSWERS = 64
+"""How many answers to settlements may wait for a client that does not read them."""
+Responses = AsyncIterator[wire.SubscribeResponse]
+
+
+async def subscribe(call: Call, requests: AsyncIterator[wire.SubscribeRequest]) -> Responses:
+    """Have messages sent as they come, and settle them over the same stream."""
+    start = await _start(requests)
+    found = await subscription.subscription(call, start)
+    yield wire.SubscribeResponse(
+        started=wire.Started(queue=found.queue, resume=found.queue if found.own else "")
+    )
+    stream = Stream(call, found, start)
+    try:
+        async for response in stream.responses(requests):
+            yield response
+    finally:
+        stream.close()
+
+
+async def _start(requests: AsyncIterator[wire.SubscribeRequest]) -> wire.Start:
+    async for said in requests:
+        if said.HasField("start"):
+            subscription.check(said.start)
+            return said.start
+        break
+    raise invalid("the first request of a subscription starts it: it needs start")
+
+
+class Stream:
+    """A subscription under way: what was sent and is not settled yet is never more than its credit."""
+
+    def __init__(self, call: Call, found: Subscription, said: wire.Start) -> None:
+        if said.credit > MOST_CREDIT:
+            raise invalid(f"credit is at most {MOST_CREDIT}, not {said.credit}")
+        self._call, self._found, self._credit = call, found, said.credit or CREDIT
+        self._where = reading.conditions(said.where)
+        self._lease, self._consumer = span(said, "lease"), reading.optional(said, "consumer")
+        self._want(1)  # what no want may have is refused now
+        self._sent: dict[str, tuple[int, Delivery]] = {}
+        """What is not settled, by receipt, in the order it was sent."""
+        self._bytes = self._number = 0
+        self._guess = HEAVIEST // 16
+        """How many bytes the next message may have: as many as the largest of the last ones."""
+        self._answers: asyncio.Queue[wire.SubscribeResponse | Exception | None] = asyncio.Queue(ANSWERS)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Event()
+
+    async def responses(self, requests: AsyncIterator[wire.SubscribeRequest]) -> Responses:
+        """What goes to the client, until it says no more or something goes wrong."""
+        self._begin(self._read(requests))
+        self._begin(self._send())
+        if self._found.own:
+            self._begin(self._stay())
+        while (answer := await self._answers.get()) is not None:
+            if isinstance(answer, Exception):
+                raise answer
+            yield answer
+
+    def close(self) -> None:
+        """End, and give back what was not settled."""
+        for task in self._tasks:
+            task.cancel()
+        self._call.gather.give_back([found for _, found in self._sent.values()])
+        self._sent.clear()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(self._told(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _told(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told
+            await self._answers.put(error)
+
+    async def _read(self, requests: AsyncIterator[wire.SubscribeRequest]) -> None:
+        async for said in requests:
+            if said.HasField("start"):
+                raise invalid("a subscription is started once")
+            await self._answers.put(await self._settle(said))
+        if self._found.own:  # it was ended, not broken, so nobody will come back
+            await self._call.run(lambda: self._call.store.queues.drop(self._found.queue))
+            self._sent.clear()
+        await self._answers.put(None)
+
+    async def _settle(self, said: wire.SubscribeRequest) -> wire.SubscribeResponse:
+        sent = takewhile(lambda each: each[1][0] <= said.upto, self._sent.items())
+        done = [text for text, _ in sent]
+        single = {each.receipt: each for each in said.settlements if each.receipt in self._sent}
+        asked = [
+            Settlement(self._sent[text][1].receipt, reading.outcome(each)) for text, each in single.items()
+        ]
+        asked += [Settlement(self._sent[text][1].receipt, ACK) for text in done if text not in single]
+        answers = await self._call.gather.settle(asked) if asked else []
+        known = dict(zip(single, answers, strict=False))
+        self._free([*single, *done])
+        results = [writing.settled(known.get(each.receipt, Settled.LOST)) for each in said.settlements]
+        return wire.SubscribeResponse(upto=said.upto, results=results)
+
+    def _free(self, receipts: Sequence[str]) -> None:
+        for text in receipts:
+            _, found = self._sent.pop(text, (0, None))
+            self._bytes -= 0 if found is None else len(found.body)
+        self._room.set()
+
+    async def _send(self) -> None:
+        while True:
+            limit = await self._limit()
+            found = await self._call.gather.claim(self._found.queue, self._want(limit), wait=LONGEST_WAIT)
+            self._guess = max((len(each.body) for each in found), default=self._guess)
+            for frame in self._frames(await self._chosen(found)):
+                await self._answers.put(frame)
+
+    async def _limit(self) -> int:
+        """How many may be claimed, once it is worth it."""
+        while (room := self._credit - len(self._sent)) < max(1, self._credit // 10) or (
+            self._sent and self._bytes > HEAVIEST
+        ):
+            self._room.clear()
+            await self._room.wait()
+        return max(1, min(room, CREDIT, (HEAVIEST - self._bytes) // max(self._guess, 1)))
+
+    def _want(self, limit: int) -> Want:
+        where = () if self._found.own else self._where
+        return Want(limit=limit, lease=self._lease, consumer=self._consumer, share=False, where=where)
+
+    async def _chosen(self, found: Sequence[Delivery]) -> list[Delivery]:
+        """What meets the conditions; in a queue of its own, nobody else would ever take the others."""
+        if not (self._found.own and self._where):
+            return list(found)
+        chosen = [each for each in found if holds(self._where, each.metadata)]
+        others = [Settlement(each.receipt, ACK) for each in found if not holds(self._where, each.metadata)]
+        if others:
+            await self._call.gather.settle(others)
+        return chosen
+
+    def _frames(self, found: Sequence[Delivery]) -> list[wire.SubscribeResponse]:
+        frames: list[wire.SubscribeResponse] = []
+        receipt, size = sealing(self._call.broker.seal), 0
+        for each in found:
+            self._number += 1
+            text = receipt(each)
+            self._sent[text] = (self._number, each)
+            if not frames or size + len(each.body) > FRAME:
+                frames.append(wire.SubscribeResponse())
+                size = 0
+            size += len(each.body)
+            frames[-1].messages.append(writing.delivered(each, text, self._number))
+        self._bytes += sum(len(each.body) for each in found)
+        return frames
+
+    async def _stay(self) -> None:
+        """Let the subscription live as long as its stream."""
+        while True:
+            with suppress(StoreError):  # it will be there again, or the claims tell
+                await subscription.keep(self._call, self._found.queue)
+            await asyncio.sleep(subscription.ALIVE.total_seconds() / 4)
+
+
+METHOD = Method(
+    name="Subscribe",
+    handle=subscribe,
+    right=Right.CLAIM,
+    request=wire.SubscribeRequest,
+    response=wire.SubscribeResponse,
+    streams_in=True,
+    streams_out=True,
+)

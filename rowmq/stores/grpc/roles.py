@@ -1,0 +1,112 @@
+"""Queues and topics behind a server's gRPC port."""
+
+import builtins
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from rowmq.core.errors import QueueNotFound
+from rowmq.core.history import Stats
+from rowmq.core.message import Message
+from rowmq.core.names import check_name
+from rowmq.core.outcome import State
+from rowmq.core.queue import Queue, changed
+from rowmq.stores.grpc import reading, writing
+from rowmq.stores.grpc import rowmq_pb2 as wire
+from rowmq.stores.grpc.elsewhere import refuse, refuse_clock, refuse_transaction
+from rowmq.stores.grpc.transport import Transport
+
+
+class GrpcQueues:
+    """The queues and their settings."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def put(
+        self, name: str, changes: Mapping[str, Any] | None = None, *, now: datetime | None = None
+    ) -> Queue:
+        """Create the queue, or change the given settings of an existing one, and return it."""
+        refuse_clock(now)
+        changed(Queue(name=name), changes or {})  # what no queue may have is refused here
+        asked = writing.changes(name, changes or {})
+        return reading.queue(self._transport.ask("PutQueue", asked, wire.Queue, again=True))
+
+    def get(self, name: str) -> Queue | None:
+        """The queue, or None."""
+        with suppress(QueueNotFound):
+            return reading.queue(self._look("GetQueue", wire.QueueRequest(name=name), wire.Queue))
+        return None
+
+    def list(self) -> list[Queue]:
+        """All queues by name."""
+        found = self._look("ListQueues", wire.ListQueuesRequest(), wire.ListQueuesResponse)
+        return [reading.queue(each) for each in found.queues]
+
+    def drop(self, name: str, *, now: datetime | None = None) -> bool:
+        """Delete the queue with everything in it; False if there is none."""
+        refuse_clock(now)
+        found = self._transport.ask("DropQueue", wire.QueueRequest(name=name), wire.DropQueueResponse)
+        return bool(found.changed)
+
+    def purge(
+        self,
+        name: str,
+        *,
+        state: State | None = None,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
+        """Delete what still waits in the queue; how many."""
+        refuse_clock(now)
+        if state is not None or before is not None:
+            refuse("to purge one state, or what is old")
+        found = self._transport.ask("PurgeQueue", wire.QueueRequest(name=name), wire.PurgeQueueResponse)
+        return int(found.count)
+
+    def stats(self, name: str, *, now: datetime | None = None) -> Stats:
+        """Count the queue's messages by state."""
+        refuse_clock(now)
+        return reading.stats(self._look("GetStats", wire.QueueRequest(name=name), wire.Stats))
+
+    def _look(self, method: str, asked: Any, gives: Any) -> Any:
+        return self._transport.ask(method, asked, gives, changes=False)
+
+
+class GrpcTopics:
+    """Publish and subscribe."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def bind(self, topic: str, queue: str, *, now: datetime | None = None) -> bool:
+        """Bind a queue; False if it was bound."""
+        refuse_clock(now)
+        check_name(topic, "topic name")
+        return self._bound("Bind", topic, queue)
+
+    def unbind(self, topic: str, queue: str, *, now: datetime | None = None) -> bool:
+        """Unbind a queue; False if it was not bound."""
+        refuse_clock(now)
+        return self._bound("Unbind", topic, queue)
+
+    def publish(
+        self, topic: str, messages: Sequence[Message], *, tx: object = None, now: datetime | None = None
+    ) -> int:
+        """Push a copy of each message to every bound queue, all or nothing, and return how many queues."""
+        refuse_transaction(tx)
+        refuse_clock(now)
+        check_name(topic, "topic name")
+        asked = wire.PublishRequest(topic=topic, messages=[writing.message(each) for each in messages])
+        return int(self._transport.ask("Publish", asked, wire.PublishResponse).queues)
+
+    def bindings(self, topic: str | None = None) -> builtins.list[tuple[str, str]]:
+        """The bound (topic, queue) pairs, of one topic or all, sorted."""
+        asked = wire.ListBindingsRequest(topic=topic or "")
+        found = self._transport.ask("ListBindings", asked, wire.ListBindingsResponse, changes=False)
+        return [(each.topic, each.queue) for each in found.bindings]
+
+    def _bound(self, method: str, topic: str, queue: str) -> bool:
+        asked = wire.BindRequest(topic=topic, queue=queue)
+        return bool(self._transport.ask(method, asked, wire.BindResponse).changed)
