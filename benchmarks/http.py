@@ -226,8 +226,8 @@ def show(options: argparse.Namespace, rates: dict[int, list[float]], idle: float
 
 
 def ratio_of(rates: dict[int, list[float]], one: int, other: int) -> float:
-    """The median of the rounds' ratios."""
-    return statistics.median(a / b for a, b in zip(rates[one], rates[other], strict=True))
+    """The median of the rounds' ratios; a server that answered nothing in time counts as nearly nothing."""
+    return statistics.median(a / max(b, 0.01) for a, b in zip(rates[one], rates[other], strict=True))
 
 
 if __name__ == "__main__":
