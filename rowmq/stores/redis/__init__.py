@@ -7,12 +7,13 @@ microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as
     last_seq last_qid last_tid last_gid last_cid last_birth last_version     counters
     layout                    string   the version of this map
     ids                       hash     message id -> seq
-    m:<seq>                   hash     a message, what was said and where it is in its life:
-                                         id of(queue pushed to) bin meta pri grp key born sched deadline
-                                         q at tries gets tok by since src why parked gid group
-                                         state ended result filed gone(its body was dropped)
-    b:<seq>                   string   its body
+    m:<seq>                   string   a message as it was said, written once (values.py, said)
+    l:<seq>                   string   where it is in its life (shared/writing.lua, packed_row): born sched
+                                         deadline at since ended tries gets pri parked filed gone(its body was
+                                         dropped) id of(queue pushed to) grp q(queue) tok by src why gid group
+                                         state
     f:<seq>                   list     its failed attempts
+    r:<seq>                   string   the result of its ack
     queues                    hash     queue name -> id
     q:<id>                    hash     name, version, settings, and the bucket of its rate (room, filled)
     q:<id>:open done dead     zset     its messages by seq: pending, and finished

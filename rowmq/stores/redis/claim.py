@@ -11,7 +11,7 @@ from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import QueueNotFound
 from rowmq.core.message import HIGHEST_PRIORITY
 from rowmq.stores.redis.server import Argument, Server
-from rowmq.stores.redis.values import delivery, stamp
+from rowmq.stores.redis.values import deliveries, stamp
 
 TOKEN_BYTES = 16
 BEGINNING = (HIGHEST_PRIORITY, 0)
@@ -45,10 +45,10 @@ class Claims:
         return given
 
     def _result(self, queue: str, want: Want, answer: Any) -> list[Delivery]:
-        deliveries, stopped, _ = answer
+        shown, stopped, _ = answer
         if stopped:
             self._stopped[_search(queue, want)] = (stopped[0], stopped[1])
-        return list(map(delivery, deliveries))
+        return deliveries(shown)
 
 
 def _search(queue: str, want: Want) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from rowmq.core.outcome import State
 from rowmq.core.where import Where, holds
 from rowmq.stores.redis.server import Server
 from rowmq.stores.redis.sweep import sweep
-from rowmq.stores.redis.values import entry, failure, record, seq_text, stamp
+from rowmq.stores.redis.values import entry, failure, records, row, seq_text, stamp
 
 LARGEST_LOOK = 1000
 """How many messages one script reads."""
@@ -30,12 +30,16 @@ class RedisHistory:
     def get(self, id: UUID, *, now: datetime | None = None) -> Record | None:
         """The message with this id, or None."""
         answer = self._server.call("get", id.bytes, stamp(now))
-        return None if answer is None else record(answer[0])
+        return None if answer is None else records(answer[1], [answer[2]], int(answer[0]))[0]
 
     def receipt(self, id: UUID, *, now: datetime | None = None) -> Receipt | None:
         """The receipt of whoever holds the message now, or None."""
         answer = self._server.call("get", id.bytes, stamp(now))
-        return Receipt(record(answer[0]).seq, answer[1]) if answer is not None and answer[1] else None
+        if answer is None:
+            return None
+        at, ((seq,), _, (life,), _), _ = answer
+        held = row(life)
+        return Receipt(int(seq), held.token) if held.token and (held.at or 0) > int(at) else None
 
     def find(
         self,
@@ -141,5 +145,5 @@ class RedisHistory:
         look, place = max(1, min(some, LARGEST_LOOK)), str(max(after, 0)).encode()
         while place:
             given = (queue or "", stamp(now), place, last, look, state or "", *parts)
-            place, found = self._server.call("find", *given)
-            yield from map(record, found)
+            place, at, found, results = self._server.call("find", *given)
+            yield from records(found, results, int(at))

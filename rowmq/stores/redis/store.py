@@ -27,7 +27,7 @@ from rowmq.stores.redis.server import Server
 from rowmq.stores.redis.settle import extend, settle
 from rowmq.stores.redis.topics import RedisTopics
 from rowmq.stores.redis.transactions import refuse_transaction
-from rowmq.stores.redis.values import delivery, stamp
+from rowmq.stores.redis.values import deliveries, stamp
 from rowmq.stores.redis.waiting import Listening
 
 LAYOUT = b"1"
@@ -97,7 +97,7 @@ class RedisStore:
         if answer is None:
             return None
         runs, left = answer
-        return Adopted(Claim(name, token), runs, list(map(delivery, left)))
+        return Adopted(Claim(name, token), runs, deliveries(left))
 
     def wait(self, queues: Sequence[str], timeout: timedelta) -> bool:
         """Sleep until something may have been pushed to one of the queues, or the timeout."""

@@ -5,7 +5,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from rowmq.core.clock import micros, moment, span
@@ -15,8 +16,11 @@ from rowmq.core.message import Message, dump_metadata
 from rowmq.core.outcome import Reason, State
 
 EMPTY: Mapping[str, str] = {}
-SAID, DELIVERY, RECORD, FAILURE, ENTRY = 11, 16, 22, 6, 6
+SAID, FAILURE, ENTRY = 11, 6, 6
 """How many texts each kind of thing is packed of."""
+NONE = 1e300
+"""A time that is not there."""
+_ROW = struct.Struct(">6d2I4B11H")
 _shared_moment = lru_cache(maxsize=1024)(moment)
 """The messages of one claim end together, and many of them were pushed together."""
 
@@ -85,59 +89,132 @@ def message(blob: bytes) -> Message:
     )
 
 
-def delivery(blob: bytes) -> Delivery:
-    """A leased message."""
-    seq, token, queue, id, body, binary, metadata, attempt, most, *rest = unpacked(blob, DELIVERY)
-    receives, priority, group, created, deadline, until, source = rest
-    return Delivery(
-        int(seq),
+class Row(NamedTuple):
+    """Where a message is in its life, as ``shared/writing.lua`` packs it."""
+
+    born: int
+    sched: int | None
+    deadline: int | None
+    at: int | None
+    since: int | None
+    ended: int | None
+    tries: int
+    gets: int
+    queue: bytes
+    token: bytes
+    consumer: bytes
+    source: bytes
+    reason: bytes
+    state: bytes
+    gone: bool
+
+
+def row(blob: bytes) -> Row:
+    """A row as it is kept."""
+    kept = _ROW.unpack_from(blob)
+    born, sched, deadline, at, since, ended = (None if each == NONE else int(each) for each in kept[:6])
+    ends = list(accumulate(kept[12:], initial=_ROW.size))
+    _, _, _, queue, token, by, src, why, _, _, state = (blob[each[0] : each[1]] for each in pairwise(ends))
+    return Row(
+        born or 0,
+        sched,
+        deadline,
+        at,
+        since,
+        ended,
+        kept[6],
+        kept[7],
+        queue,
         token,
-        queue.decode(),
+        by,
+        src,
+        why,
+        state,
+        bool(kept[11]),
+    )
+
+
+def deliveries(shown: Any) -> list[Delivery]:
+    """Leased messages."""
+    seqs, saids, rows, queues = shown
+    known = {id: (name.decode(), int(most) if most else None) for id, name, most in queues}
+    columns = zip(seqs, saids, rows, strict=True)
+    return [_delivery(int(seq), blob, life, known) for seq, blob, life in columns]
+
+
+def _delivery(seq: int, blob: bytes, life: bytes, queues: Mapping[bytes, tuple[str, int | None]]) -> Delivery:
+    """One of them; not by way of :func:`row`, because making values is most of a claim's own time."""
+    id, body, binary, metadata, priority, group, *_, deadline = unpacked(blob, SAID)
+    kept = _ROW.unpack_from(life)
+    queue = _ROW.size + kept[12] + kept[13] + kept[14]
+    token = queue + kept[15]
+    consumer = token + kept[16]
+    source = consumer + kept[17]
+    name, most = queues[life[queue:token]]
+    return Delivery(
+        seq,
+        life[token:consumer],
+        name,
         id,
         body,
         bool(binary),
         _metadata(metadata),
-        int(attempt),
-        int(most) if most else None,
-        int(receives),
+        kept[6],
+        most,
+        kept[7],
         int(priority),
         _text(group),
-        _shared_moment(int(created)),
+        _shared_moment(int(kept[0])),
         _moment(deadline),
-        _shared_moment(int(until)),
-        _text(source),
+        _shared_moment(int(kept[3])),
+        _text(life[source : source + kept[18]]),
     )
 
 
-def record(blob: bytes) -> Record:
-    """A message in whatever state it is."""
-    seq, id, queue, state, body, binary, metadata, priority, group, key, *rest = unpacked(blob, RECORD)
-    created, scheduled, deadline, visible, attempts, receives, consumer, started, ended, *last = rest
-    reason, source, result = last
+def records(shown: Any, results: Sequence[bytes | None], now: int) -> list[Record]:
+    """Messages in whatever state they are then."""
+    seqs, saids, rows, queues = shown
+    names = {id: name.decode() for id, name, _ in queues}
+    columns = zip(seqs, saids, rows, results, strict=True)
+    return [_record(int(seq), blob, row(life), names, result, now) for seq, blob, life, result in columns]
+
+
+def _record(
+    seq: int, blob: bytes, life: Row, names: Mapping[bytes, str], result: bytes | None, now: int
+) -> Record:
+    id, body, binary, metadata, priority, group, key, *_, deadline = unpacked(blob, SAID)
     return Record(
-        int(seq),
+        seq,
         UUID(bytes=id),
-        queue.decode(),
-        State(state.decode()),
-        _given(body),
+        names[life.queue],
+        _state(life, now),
+        None if life.gone else body,
         bool(binary),
         _metadata(metadata),
         int(priority),
         _text(group),
         _text(key),
-        moment(int(created)),
-        _moment(scheduled),
+        moment(life.born),
+        _time(life.sched),
         _moment(deadline),
-        _moment(visible),
-        int(attempts),
-        int(receives),
-        _text(consumer),
-        _moment(started),
-        _moment(ended),
-        Reason(reason.decode()) if reason else None,
-        _text(source),
-        _given(result),
+        _time(life.at),
+        life.tries,
+        life.gets,
+        _text(life.consumer),
+        _time(life.since),
+        _time(life.ended),
+        Reason(life.reason.decode()) if life.reason else None,
+        _text(life.source),
+        result,
     )
+
+
+def _state(life: Row, now: int) -> State:
+    if life.at is None:
+        return State(life.state.decode())
+    if life.at <= now:
+        return State.READY
+    return State.LEASED if life.token else State.SCHEDULED
 
 
 def failure(blob: bytes) -> FailedAttempt:
@@ -183,5 +260,5 @@ def _text(text: bytes) -> str | None:
     return text.decode() if text else None
 
 
-def _given(text: bytes) -> bytes | None:
-    return text[1:] if text else None
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else _shared_moment(micros)

@@ -97,6 +97,15 @@ def test_groups_delays_and_keys_hold_in_every_bound_queue(store: Store) -> None:
         assert payloads(claim(store, 10, queue=name)) == [0]
 
 
+def test_a_dedup_key_repeated_in_one_publication_counts_once(store: Store) -> None:
+    put_queue(store)
+    store.topics.publish("t", messages(2, key="kept"), now=T0)
+    store.topics.bind("t", "q", now=T0)
+    assert states(store) == {"ready": 1}
+    store.topics.publish("t", [*messages(3, key="k"), message()], now=T0)
+    assert states(store) == {"ready": 3}
+
+
 def test_a_publish_is_all_or_nothing(store: Store) -> None:
     put_bound(store, "a", "b")
     put_queue(store, "b", max_length=1)

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
---! keys queues rules life claiming
+--! keys queues writing rules life claiming records
 -- Take over a named claim: a new token for what is left of it, and a new lease.
 -- KEYS[1] prefix
 -- ARGV[1] claim name, [2] new token, [3] lease or '' (each queue's), [4] now or ''
--- Result: false if no claim has the name; else {runs, deliveries, packed each}
+-- Result: false if no claim has the name; else {runs, messages as shared/records.lua shows them}
 
 local claim = call('HGET', PREFIX .. 'claims', ARGV[1])
 if not claim then
@@ -16,16 +16,17 @@ call('HSET', key, 'tok', ARGV[2])
 local function take_over(row)
   row.tok = ARGV[2]
   row.at = lease_end(now, tonumber(ARGV[3]) or queue_of(row.q).lease, row.deadline)
-  write(row, 'tok', row.tok, 'at', row.at)
+  save(row)
   place(row)
-  return delivery(row)
 end
 
-local deliveries = {}
+local left = {}
 for _, seq in ipairs(call('LRANGE', key .. ':seqs', 0, -1)) do
   local row = pending(seq)
   if row and row.tok == former then
-    table.insert(deliveries, take_over(row))
+    take_over(row)
+    table.insert(left, row)
   end
 end
-return { call('HINCRBY', key, 'runs', 1), deliveries }
+write_all()
+return { call('HINCRBY', key, 'runs', 1), shown(left) }

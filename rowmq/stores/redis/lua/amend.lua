@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues life erasing
+--! keys queues writing life erasing
 -- Retry, kill, move or drop messages that nobody here holds, oldest first.
 -- KEYS[1] prefix
 -- ARGV[1] 'retry', 'kill', 'move' or 'drop', [2] name of the queue to move to or '', [3] now or '', then ids
@@ -41,15 +41,16 @@ local function amend(row)
   return 0
 end
 
-local rows, count = {}, 0
+local chosen, count = {}, 0
 for _, seq in ipairs(seqs) do
   local row = row_of(seq)
   if row.q and what == 'drop' then
-    table.insert(rows, row)
+    table.insert(chosen, row)
   elseif row.q then
     count = count + amend(row)
   end
 end
-count = count + erase_all(rows, 'amend', now)
+count = count + erase_all(chosen, 'amend', now)
+write_all()
 wake()
 return count

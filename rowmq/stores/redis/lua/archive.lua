@@ -1,22 +1,24 @@
 #!lua flags=allow-oom
---! keys queues life erasing
+--! keys queues writing life erasing
 -- Mark finished messages as archived, or delete them.
 -- KEYS[1] prefix
 -- ARGV[1] '1' to delete them, [2] now or '', then seqs, each once
 -- Result: how many were finished
 
-local now, rows = clock(ARGV[2]), {}
+local now, found = clock(ARGV[2]), {}
 for place = 3, #ARGV do
   local row = row_of(ARGV[place])
   if row and row.state then
-    table.insert(rows, row)
+    table.insert(found, row)
   end
 end
 if ARGV[1] == '1' then
-  return erase_all(rows, 'archive', now)
+  erase_all(found, 'archive', now)
 end
-for _, row in ipairs(rows) do
-  write(row, 'filed', '1')
-  call('ZADD', queue_key(row.q, 'filed'), row.ended, row.seq)
+for _, row in ipairs(ARGV[1] == '1' and {} or found) do
+  row.filed = true
+  save(row)
+  score(queue_key(row.q, 'filed'), row.seq, row.ended)
 end
-return #rows
+write_all()
+return #found

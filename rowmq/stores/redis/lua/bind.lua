@@ -1,5 +1,5 @@
 #!lua
---! keys queues life erasing pushing topics
+--! keys queues writing life erasing pushing topics
 -- Bind a queue to a topic, and give it what was kept.
 -- KEYS[1] prefix
 -- ARGV[1] topic name, [2] queue name, [3] now or '', [4] dedup window of kept messages
@@ -12,17 +12,16 @@ if not queue then
 end
 local topic = topic_named(name)
 forget_late(name, topic, now)
+write_all()
 if call('SISMEMBER', topic_key(topic, 'queues'), queue.id) == 1 then
   return 0
 end
 
 -- The kept message as it was published, its delay counted from then.
 local function said_by(row)
-  return {
-    id = row.id, body = call('GET', PREFIX .. 'b:' .. row.seq), bin = row.bin or '', meta = row.meta or '',
-    pri = row.pri, grp = row.grp or '', key = row.key or '', window = tonumber(ARGV[4]),
-    at = tonumber(row.sched), deadline = row.deadline,
-  }
+  local texts = unpacked(body_of(row.seq), SAID)
+  texts[8], texts[9], texts[10] = ARGV[4], row.sched and text(row.sched) or '', ''
+  return said_of(packed(texts))
 end
 
 local saids = {}
@@ -38,5 +37,6 @@ if call('SCARD', topic_key(topic, 'queues')) == 0 then
   call('SET', topic_key(topic, 'first_bound_at'), now)
 end
 call('SADD', topic_key(topic, 'queues'), queue.id)
+write_all()
 wake()
 return 1

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
---! keys queues rules life claiming
+--! keys queues writing rules life claiming records
 -- Lease messages of one queue to each want, first wants first, and bury what is found overdue on the way.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or ''; then for each want 13: limit, lease or '', consumer or '', sharer or '',
 --         where (JSON), max_age or '', per_group, behind, name or '', upto or '', token, and where to go on:
 --         a priority and a place
--- Result: false if there is no such queue; else for each want {deliveries, packed each; priority and place
---         where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing}
+-- Result: false if there is no such queue; else for each want {messages as shared/records.lua shows them; priority
+--         and place where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing}
 
 local WANT = 13
 local queue = queue_named(ARGV[1])
@@ -35,24 +35,24 @@ local function left_of(name)
   if not claim then
     return nil
   end
-  local token, rows = call('HGET', PREFIX .. 'c:' .. claim, 'tok'), {}
+  local token, left = call('HGET', PREFIX .. 'c:' .. claim, 'tok'), {}
   for _, seq in ipairs(call('LRANGE', PREFIX .. 'c:' .. claim .. ':seqs', 0, -1)) do
     local row = pending(seq)
     if row and row.tok == token then
-      table.insert(rows, delivery(row))
+      table.insert(left, row)
     end
   end
-  return { rows, {}, 0 }
+  return { shown(left), {}, 0 }
 end
 
-local function keep_claim(want, seqs)
+local function keep_claim(want, leased)
   local claim = text(call('INCR', PREFIX .. 'last_cid'))
   call('HSET', PREFIX .. 'claims', want.name, claim)
   call('ZADD', PREFIX .. 'claims:born', now, claim)
   call('SADD', queue_key(queue.id, 'claims'), claim)
   call('HSET', PREFIX .. 'c:' .. claim, 'name', want.name, 'q', queue.id, 'tok', want.token, 'runs', 1)
-  for _, seq in ipairs(seqs) do
-    call('RPUSH', PREFIX .. 'c:' .. claim .. ':seqs', seq)
+  for _, row in ipairs(leased) do
+    call('RPUSH', PREFIX .. 'c:' .. claim .. ':seqs', row.seq)
   end
 end
 
@@ -61,23 +61,23 @@ local function serve(want)
   if known then
     return known
   end
-  local search, seqs, deliveries = search_for(queue, want, now), {}, {}
+  local search, leased = search_for(queue, want, now), {}
   for _, run in ipairs(search.runs) do
     for _, row in ipairs(run[2]) do
-      table.insert(seqs, row.seq)
-      table.insert(deliveries, delivery(row))
+      table.insert(leased, row)
     end
   end
-  spend(queue, #seqs, now)
+  spend(queue, #leased, now)
   if want.name then
-    keep_claim(want, seqs)
+    keep_claim(want, leased)
   end
-  return { deliveries, search.stopped or {}, search.more and 1 or 0 }
+  return { shown(leased), search.stopped or {}, search.more and 1 or 0 }
 end
 
 local results = {}
 for start = 3, #ARGV, WANT do
-  table.insert(results, queue.paused == '1' and { {}, {}, 0 } or serve(want_at(start)))
+  table.insert(results, queue.paused == '1' and { shown({}), {}, 0 } or serve(want_at(start)))
 end
+write_all()
 wake()
 return results

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues rules life
+--! keys queues writing rules life
 -- Let leases end that long from now.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', [2] lease; then for each receipt 3: 'receipt' or 'claim', seq or name, token
@@ -13,7 +13,7 @@ local function extend(seq, token)
     return ''
   end
   row.at = lease_end(now, lease, row.deadline)
-  write(row, 'at', row.at)
+  save(row)
   place(row)
   return text(row.at)
 end
@@ -29,9 +29,14 @@ local function extend_claim(name, token)
   return text(now + lease)
 end
 
-local results = {}
+local seqs, results = {}, {}
+for start = 3, #ARGV, 3 do
+  table.insert(seqs, ARGV[start] == 'receipt' and ARGV[start + 1] or nil)
+end
+load_rows(seqs)
 for start = 3, #ARGV, 3 do
   local act = ARGV[start] == 'claim' and extend_claim or extend
   table.insert(results, act(ARGV[start + 1], ARGV[start + 2]))
 end
+write_all()
 return results

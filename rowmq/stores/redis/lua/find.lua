@@ -1,10 +1,11 @@
 #!lua flags=no-writes
---! keys queues life records
+--! keys queues writing life records
 -- The next messages by seq, of one queue or all.
 -- KEYS[1] prefix
 -- ARGV[1] queue name or '', [2] now or '', [3] after which seq, [4] up to which, [5] how many to look at,
 --         [6] state or '', then the parts of a queue to look in: 'open', 'done', 'dead'
--- Result: {the last seq looked at, or '' at the end; records, packed each}
+-- Result: {the last seq looked at, or '' at the end; now; messages as shared/records.lua shows them; the result
+--         of each, or false}
 
 local now, state = clock(ARGV[2]), ARGV[6]
 local names = ARGV[1] ~= '' and { ARGV[1] } or call('HKEYS', PREFIX .. 'queues')
@@ -21,10 +22,12 @@ end
 table.sort(seqs)
 
 local found, limit = {}, math.min(#seqs, tonumber(ARGV[5]))
+load_rows({ unpack(seqs, 1, limit) })
 for place = 1, limit do
   local row = row_of(seqs[place])
   if state == '' or state_of(row, now) == state then
-    table.insert(found, record(row, now))
+    table.insert(found, row)
   end
 end
-return { limit == tonumber(ARGV[5]) and seqs[limit] or '', found }
+local messages = shown(found)
+return { limit == tonumber(ARGV[5]) and seqs[limit] or '', text(now), messages, values_of('r:', messages[1]) }

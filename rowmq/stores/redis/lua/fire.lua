@@ -1,5 +1,5 @@
 #!lua
---! keys queues life pushing
+--! keys queues writing life pushing
 -- Push a schedule's message for one tick and set the following one, if the tick is its next one still.
 -- KEYS[1] prefix
 -- ARGV[1] schedule name, [2] tick, [3] following tick, [4] now or '', [5] the tick as text, for the copy's id
@@ -18,5 +18,6 @@ end
 perform(queue, entries, now)
 values[3] = ARGV[3]
 call('HSET', PREFIX .. 'schedules', ARGV[1], packed(values))
+write_all()
 wake()
 return 1

@@ -1,14 +1,13 @@
 #!lua flags=no-writes
---! keys queues life records
+--! keys queues writing life records
 -- One message by its id.
 -- KEYS[1] prefix
 -- ARGV[1] id, [2] now or ''
--- Result: false, or {record, packed; the holder's token or ''}
+-- Result: false, or {now; the message as shared/records.lua shows it; its result, or false}
 
 local seq, now = call('HGET', PREFIX .. 'ids', ARGV[1]), clock(ARGV[2])
 local row = seq and row_of(seq)
-local found = row and record(row, now)
-if not found then
+if not row or not row.q then
   return false
 end
-return { found, state_of(row, now) == 'leased' and row.tok or '' }
+return { text(now), shown({ row }), call('GET', PREFIX .. 'r:' .. seq) }

@@ -1,5 +1,5 @@
 #!lua
---! keys queues life erasing pushing topics
+--! keys queues writing life erasing pushing topics
 -- Push a copy of each message to every queue bound to a topic, all or nothing; with none bound, keep them.
 -- KEYS[1] prefix
 -- ARGV[1] topic name, [2] now or '', then each message packed
@@ -30,9 +30,10 @@ local function keep()
     if entry.said and not entry.seq then
       local row = store(entry.said, hidden.id, 0, now)
       entry.seq = row.seq
-      call('ZADD', topic_key(topic, 'kept'), tonumber(row.seq), row.seq)
+      score(topic_key(topic, 'kept'), row.seq, tonumber(row.seq))
     end
   end
+  write_all()
   return 0
 end
 
@@ -50,5 +51,6 @@ end
 for place, queue in ipairs(bound) do
   perform(queue, plans[place], now)
 end
+write_all()
 wake()
 return #bound

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues life erasing
+--! keys queues writing life erasing
 -- Delete messages of a queue that are in some states, looking at a bounded number of them.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or '', [3] 'open', 'done' or 'dead', [4] pushed before or '', [5] after which seq,
@@ -15,14 +15,15 @@ for place = 7, #ARGV do
   states[ARGV[place]] = true
 end
 
-local rows = {}
+local chosen = {}
 local seqs = call('ZRANGE', queue_key(queue.id, ARGV[3]), '(' .. ARGV[5], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[6])
 for _, seq in ipairs(seqs) do
   local row = row_of(seq)
   if states[state_of(row, now)] and (not before or tonumber(row.born) < before) then
-    table.insert(rows, row)
+    table.insert(chosen, row)
   end
 end
-erase_all(rows, 'purge', now)
+erase_all(chosen, 'purge', now)
+write_all()
 wake()
-return { #rows, #seqs == tonumber(ARGV[6]) and seqs[#seqs] or '' }
+return { #chosen, #seqs == tonumber(ARGV[6]) and seqs[#seqs] or '' }

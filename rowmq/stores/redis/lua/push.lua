@@ -1,5 +1,5 @@
 #!lua
---! keys queues life pushing
+--! keys queues writing life pushing
 -- Push batches, each whole or not at all.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then for each batch: queue name, number of messages, each message packed
@@ -39,5 +39,6 @@ while place <= #ARGV do
   table.insert(results, push(name, saids))
   place = place + 2 + count
 end
+write_all()
 wake()
 return results

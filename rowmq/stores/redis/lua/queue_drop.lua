@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues life erasing topics
+--! keys queues writing life erasing topics
 -- Take a queue away, with its bindings, schedules, consumers, dedup keys and claims. What is in it is then
 -- erased by erase_dropped.lua, a bounded number at a time.
 -- KEYS[1] prefix
@@ -34,6 +34,7 @@ end
 for _, part in ipairs({ 'births', 'born', 'alive', 'keys', 'keys:ends', 'claims' }) do
   call('UNLINK', queue_key(queue.id, part))
 end
+write_all()
 call('HDEL', PREFIX .. 'queues', name)
 call('SADD', PREFIX .. 'dropped', queue.id)
 return queue.id

@@ -1,5 +1,5 @@
 #!lua
---! keys queues life
+--! keys queues writing life
 -- Give dead and dead-lettered messages of a queue another life, oldest first, a bounded number at a time.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] name of the queue to go to or '', [3] now or '', [4] after which seq,
@@ -38,5 +38,6 @@ for place = 1, looked do
     count = count + 1
   end
 end
+write_all()
 wake()
 return { count, looked == limit and seqs[looked] or '' }

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues rules life
+--! keys queues writing rules life
 -- Ack, retry, release or bury what is held, in the given order.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then for each settlement 6: 'receipt' or 'claim', seq or name, token, what ('ack', 'retry',
@@ -37,8 +37,8 @@ end
 
 -- Whether the message is done because this token's holder said so.
 local function acked(seq, token)
-  local found = call('HMGET', PREFIX .. 'm:' .. seq, 'state', 'tok')
-  return found[1] == 'done' and found[2] == token
+  local row = row_of(seq)
+  return row and row.state == 'done' and row.tok == token
 end
 
 local function settle(seq, token, what, value, error)
@@ -65,11 +65,16 @@ local function settle_claim(name, token, what, value, error)
   return answers.repeated and 'repeated' or 'lost'
 end
 
-local results = {}
+local seqs, results = {}, {}
+for start = 2, #ARGV, 6 do
+  table.insert(seqs, ARGV[start] == 'receipt' and ARGV[start + 1] or nil)
+end
+load_rows(seqs)
 for start = 2, #ARGV, 6 do
   local act = ARGV[start] == 'claim' and settle_claim or settle
   local given = { unpack(ARGV, start + 1, start + 5) }
   table.insert(results, act(unpack(given)))
 end
+write_all()
 wake()
 return results

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues rules life
+--! keys queues writing rules life
 -- Bury what is expired, lost or exhausted in one queue. Only what is expired need not wait for its time, and
 -- what somebody holds is left alone.
 -- KEYS[1] prefix
@@ -72,5 +72,6 @@ end
 for _, each in ipairs(doomed) do
   bury(pending(each[1].seq), each[2], now)
 end
+write_all()
 wake()
 return { #doomed, full and #doomed < limit and SKIP + LOOK - #doomed or 0 }

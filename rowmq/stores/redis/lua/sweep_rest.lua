@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues life erasing topics
+--! keys queues writing life erasing topics
 -- Forget old named claims, and what topics have kept past their grace.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', [2] how many claims to forget, [3] how long claims are kept
@@ -20,4 +20,5 @@ local topics = call('HGETALL', PREFIX .. 'topics')
 for place = 1, #topics, 2 do
   forget_late(topics[place], topics[place + 1], now)
 end
+write_all()
 return { #old, call('SMEMBERS', PREFIX .. 'dropped') }

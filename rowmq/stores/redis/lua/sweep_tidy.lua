@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues life erasing
+--! keys queues writing life erasing
 -- Prune what is past retention in one queue, and forget its dedup keys and consumers whose time is over.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or '', [3] how many to prune, [4] how many to forget, [5] how long ids are kept
@@ -16,11 +16,11 @@ local function prune(limit)
   end
   local kept = queue.retention == 0 and tonumber(ARGV[5]) or queue.retention
   local part = queue_key(queue.id, queue.archive == '1' and 'filed' or 'ended')
-  local rows = {}
+  local past = {}
   for place, seq in ipairs(call('ZRANGE', part, '-inf', now - kept, 'BYSCORE', 'LIMIT', 0, limit)) do
-    rows[place] = { seq = seq, q = queue.id }
+    past[place] = { seq = seq, q = queue.id }
   end
-  return erase_all(rows, 'retention', now)
+  return erase_all(past, 'retention', now)
 end
 
 local function forget_keys(limit)
@@ -46,4 +46,5 @@ end
 
 local pruned, room = prune(tonumber(ARGV[3])), tonumber(ARGV[4])
 local forgotten = forget_keys(room)
+write_all()
 return { pruned, forgotten + forget_consumers(room - forgotten) }

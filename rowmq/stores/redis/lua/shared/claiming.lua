@@ -4,17 +4,6 @@ local CANDIDATES = 10000
 -- How many messages one search buries or passes by; what is left is for the next one.
 local LONGEST_SEARCH = 5000
 
--- A leased row as its holder sees it.
-local function delivery(row)
-  local queue = queue_of(row.q)
-  return packed({
-    row.seq, row.tok, queue.name, row.id, call('GET', PREFIX .. 'b:' .. row.seq) or '', row.bin or '',
-    row.meta or '', text(row.tries), queue.max_attempts and text(queue.max_attempts) or '', text(row.gets),
-    row.pri, row.grp or '', text(row.born), row.deadline and text(row.deadline) or '', text(row.at),
-    row.src or '',
-  })
-end
-
 local function meets(condition, metadata)
   local value, operator = metadata[condition[1]], condition[2]
   if operator == 'exists' then
@@ -30,6 +19,11 @@ local function meets(condition, metadata)
   return among
 end
 
+local function metadata_of(row)
+  local metadata = unpacked(body_of(row.seq), SAID)[4]
+  return metadata ~= '' and cjson.decode(metadata) or {}
+end
+
 local function matches(row, want, now)
   if want.upto and tonumber(row.seq) > want.upto then
     return false
@@ -37,7 +31,7 @@ local function matches(row, want, now)
   if want.max_age and row.born + want.max_age <= now then
     return false
   end
-  local metadata = want.where[1] and row.meta and cjson.decode(row.meta) or {}
+  local metadata = want.where[1] and metadata_of(row) or {}
   for _, condition in ipairs(want.where) do
     if not meets(condition, metadata) then
       return false
@@ -86,7 +80,8 @@ local function look(search, priority, skip, enough, found)
     if some == 0 then
       return skip
     end
-    local seqs = call('ZRANGE', line, '-inf', search.now, 'BYSCORE', 'LIMIT', skip, some)
+    local seqs = zset('ZRANGE', line, '-inf', search.now, 'BYSCORE', 'LIMIT', skip, some)
+    load_rows(seqs)
     for _, seq in ipairs(seqs) do
       local fresh = #found < enough and not search.left[seq] and not search.found[seq]
       if fresh and (not search.want.conditional or matches(row_of(seq), search.want, search.now)) then
@@ -128,15 +123,9 @@ end
 local function lease(search, row)
   local want, now = search.want, search.now
   forget_tries(row)
-  if row.by and not want.consumer then
-    clear(row, 'by')
-  end
   row.tries, row.gets, row.tok, row.by, row.since = row.tries + 1, row.gets + 1, want.token, want.consumer, now
   row.at = lease_end(now, want.lease or search.queue.lease, row.deadline)
-  write(row, 'tries', row.tries, 'gets', row.gets, 'tok', row.tok, 'since', now, 'at', row.at)
-  if row.by then
-    write(row, 'by', row.by)
-  end
+  save(row)
   place(row)
   search.need = search.need - 1
 end
@@ -159,7 +148,7 @@ local function held_behind(search, head)
   if search.queue.fifo ~= '1' or not head.gid or search.want.behind == 0 then
     return false
   end
-  for _, seq in ipairs(call('ZRANGE', PREFIX .. 'g:' .. head.gid, 0, search.want.behind - 1)) do
+  for _, seq in ipairs(zset('ZRANGE', PREFIX .. 'g:' .. head.gid, 0, search.want.behind - 1)) do
     local row = row_of(seq)
     if row.tok and row.at > search.now then
       return true
@@ -173,7 +162,7 @@ local function follow(search, head, run)
   local after = '-inf'
   while head.gid and search.need > 0 and #run < search.want.per_group do
     local behind = PREFIX .. 'g:' .. head.gid
-    local seq = call('ZRANGE', behind, after, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
+    local seq = zset('ZRANGE', behind, after, '+inf', 'BYSCORE', 'LIMIT', 0, 1)[1]
     local row = seq and row_of(seq)
     if not row or row.at > search.now or not matches(row, search.want, search.now) then
       return
@@ -187,7 +176,7 @@ end
 
 local function visit(search, seq)
   local head = row_of(seq)
-  local order = { -tonumber(head.pri), head.at, seq }
+  local order = { -head.pri, head.at, seq }
   if held_behind(search, head) and not overdue(head, head.tok, search.queue, search.now) then
     search.left[seq] = true
     search.passed = search.passed + 1
@@ -224,6 +213,11 @@ local function search_for(queue, want, now)
     end
     search.more = search.passed + search.buried > before and search.need > 0
   until not search.more or search.passed + search.buried >= LONGEST_SEARCH
-  table.sort(search.runs, earlier)
+  for place = 2, #search.runs do -- nearly always they are in order
+    if earlier(search.runs[place], search.runs[place - 1]) then
+      table.sort(search.runs, earlier)
+      break
+    end
+  end
   return search
 end

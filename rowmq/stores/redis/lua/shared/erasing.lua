@@ -14,14 +14,17 @@ local function erase(row, now)
   elseif row.state then
     leave_finished(row)
   end
-  call('HDEL', PREFIX .. 'ids', row.id)
-  call('DEL', PREFIX .. 'm:' .. row.seq, PREFIX .. 'b:' .. row.seq, PREFIX .. 'f:' .. row.seq)
+  unwrite(row)
 end
 
 -- Delete rows of any queues; how many.
-local function erase_all(rows, action, now)
-  local gone, names = {}, {}
-  for _, row in ipairs(rows) do
+local function erase_all(chosen, action, now)
+  local gone, names, seqs = {}, {}, {}
+  for place, row in ipairs(chosen) do
+    seqs[place] = row.seq
+  end
+  load_rows(seqs)
+  for _, row in ipairs(chosen) do
     local name = queue_of(row.q).name
     if not gone[name] then
       gone[name] = {}
@@ -34,5 +37,5 @@ local function erase_all(rows, action, now)
   for _, name in ipairs(names) do
     note(name, action, gone[name], now)
   end
-  return #rows
+  return #chosen
 end

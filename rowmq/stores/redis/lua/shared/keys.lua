@@ -8,9 +8,17 @@ local function queue_key(queue, part)
   return PREFIX .. 'q:' .. queue .. ':' .. part
 end
 
--- Lua's own way to write a large number has an exponent and drops digits.
+local written = {}
+
+-- Lua's own way to write a large number has an exponent and drops digits. The messages of one script share most
+-- of their numbers, and writing one takes longer than a command.
 local function text(number)
-  return string.format('%.0f', number)
+  local known = written[number]
+  if not known then
+    known = string.format('%.0f', number)
+    written[number] = known
+  end
+  return known
 end
 
 -- A seq as a member of a sorted set: members of one score are sorted as texts.
@@ -32,17 +40,24 @@ local function optional(given)
   return given ~= '' and string.sub(given, 2) or nil
 end
 
+local formats = {}
+
+local function format_of(count)
+  formats[count] = formats[count] or '>' .. string.rep('I4', count)
+  return formats[count]
+end
+
 -- Many texts as one: the length of each, then all of them.
 local function packed(texts)
   local lengths = {}
   for place = 1, #texts do
     lengths[place] = #texts[place]
   end
-  return struct.pack('>' .. string.rep('I4', #texts), unpack(lengths)) .. table.concat(texts)
+  return struct.pack(format_of(#texts), unpack(lengths)) .. table.concat(texts)
 end
 
 local function unpacked(blob, count)
-  local lengths = { struct.unpack('>' .. string.rep('I4', count), blob) }
+  local lengths = { struct.unpack(format_of(count), blob) }
   local texts, start = {}, lengths[count + 1]
   for place = 1, count do
     texts[place] = string.sub(blob, start, start + lengths[place] - 1)

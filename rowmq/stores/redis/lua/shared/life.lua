@@ -1,35 +1,10 @@
 -- The life of a message: it waits in a queue, is held, put back, or leaves it for good or for another queue.
 
-local LIFE = { 'tok', 'by', 'since', 'src', 'why', 'parked', 'gid', 'group', 'state', 'ended', 'result', 'filed' }
-local TIMES = { 'at', 'tries', 'gets', 'born', 'deadline' }
-
--- The row of a stored message, or nil. It is pending if it has `at`, finished if it has `state`.
-local function row_of(seq)
-  local fields = call('HGETALL', PREFIX .. 'm:' .. seq)
-  if #fields == 0 then
-    return nil
-  end
-  local row = { seq = seq }
-  for place = 1, #fields, 2 do
-    row[fields[place]] = fields[place + 1]
-  end
-  for _, name in ipairs(TIMES) do
-    row[name] = tonumber(row[name])
-  end
-  return row
-end
-
+local SAID = 11 -- the texts that a message is packed of, as its sender says it
+local LIFE = { 'tok', 'by', 'since', 'src', 'why', 'parked', 'gid', 'group', 'state', 'ended', 'filed', 'at' }
 local function pending(seq)
   local row = row_of(seq)
   return row and row.at and row or nil
-end
-
-local function write(row, ...)
-  call('HSET', PREFIX .. 'm:' .. row.seq, ...)
-end
-
-local function clear(row, ...)
-  call('HDEL', PREFIX .. 'm:' .. row.seq, ...)
 end
 
 local function state_of(row, now)
@@ -48,53 +23,52 @@ local function line_of(row)
 end
 
 local function place(row)
-  call('ZADD', line_of(row), row.at, row.seq)
+  score(line_of(row), row.seq, row.at)
   if row.tok then
-    call('ZADD', queue_key(row.q, 'held'), row.at, row.seq)
+    score(queue_key(row.q, 'held'), row.seq, row.at)
   elseif row.tries > 0 then
-    call('ZADD', queue_key(row.q, 'retried'), row.at, row.seq)
+    score(queue_key(row.q, 'retried'), row.seq, row.at)
   end
 end
 
 -- Undo what `place` did about attempts, before they or the token change.
 local function forget_tries(row)
   if row.tok then
-    call('ZREM', queue_key(row.q, 'held'), row.seq)
+    score(queue_key(row.q, 'held'), row.seq, false)
   elseif row.tries > 0 then
-    call('ZREM', queue_key(row.q, 'retried'), row.seq)
+    score(queue_key(row.q, 'retried'), row.seq, false)
   end
 end
 
 -- The group's next message becomes its head; a group without one is no more.
 local function promote(queue, gid, group, now)
   local behind = PREFIX .. 'g:' .. gid
-  local seq = call('ZRANGE', behind, 0, 0)[1]
+  local seq = zset('ZRANGE', behind, 0, 0)[1]
   if not seq then
     call('HDEL', queue_key(queue, 'groups'), group)
     return
   end
-  call('ZREM', behind, seq)
-  call('ZREM', queue_key(queue, 'parked'), seq)
+  score(behind, seq, false)
+  score(queue_key(queue, 'parked'), seq, false)
   local row = row_of(seq)
   row.parked, row.at = nil, math.max(row.at, now)
-  clear(row, 'parked')
-  write(row, 'at', row.at)
+  save(row)
   place(row)
   stir(queue)
 end
 
 local function leave(row, now)
-  call('ZREM', queue_key(row.q, 'open'), row.seq)
-  call('ZREM', line_of(row), row.seq)
+  score(queue_key(row.q, 'open'), row.seq, false)
+  score(line_of(row), row.seq, false)
   forget_tries(row)
   if row.src then
-    call('ZREM', queue_key(row.q, 'lettered'), row.seq)
+    score(queue_key(row.q, 'lettered'), row.seq, false)
   end
   if row.deadline then
-    call('ZREM', queue_key(row.q, 'deadlines'), row.seq)
+    score(queue_key(row.q, 'deadlines'), row.seq, false)
   end
   if row.parked then
-    call('ZREM', PREFIX .. 'g:' .. row.gid, row.seq)
+    score(PREFIX .. 'g:' .. row.gid, row.seq, false)
   elseif row.gid then
     promote(row.q, row.gid, row.group, now)
   end
@@ -105,13 +79,11 @@ local function join(row, group)
   local groups = queue_key(row.q, 'groups')
   row.group, row.gid = group, call('HGET', groups, group)
   if row.gid then
-    row.parked = '1'
-    call('ZADD', PREFIX .. 'g:' .. row.gid, tonumber(row.seq), row.seq)
-    write(row, 'gid', row.gid, 'group', group, 'parked', '1')
+    row.parked = true
+    score(PREFIX .. 'g:' .. row.gid, row.seq, tonumber(row.seq))
   else
     row.gid = text(call('INCR', PREFIX .. 'last_gid'))
     call('HSET', groups, group, row.gid)
-    write(row, 'gid', row.gid, 'group', group)
   end
 end
 
@@ -121,18 +93,17 @@ local function start(row, queue, at, gets, src, why)
     row[name] = nil
   end
   row.q, row.at, row.tries, row.gets, row.src, row.why = queue.id, at, 0, gets, src, why
-  write(row, 'q', row.q, 'at', at, 'tries', 0, 'gets', gets)
+  save(row)
   if src then
-    write(row, 'src', src, 'why', why)
-    call('ZADD', queue_key(row.q, 'lettered'), tonumber(row.seq), row.seq)
+    score(queue_key(row.q, 'lettered'), row.seq, tonumber(row.seq))
   end
   if row.grp or queue.fifo == '1' then
     join(row, row.grp or '')
   end
   if row.deadline then
-    call('ZADD', queue_key(row.q, 'deadlines'), row.deadline, row.seq)
+    score(queue_key(row.q, 'deadlines'), row.seq, row.deadline)
   end
-  call('ZADD', queue_key(row.q, 'open'), tonumber(row.seq), row.seq)
+  score(queue_key(row.q, 'open'), row.seq, tonumber(row.seq))
   place(row)
   stir(row.q)
 end
@@ -140,18 +111,15 @@ end
 -- Take a row from its holder and let it come back then, in its old place in its group.
 local function put_back(row, at, tries)
   forget_tries(row)
-  if row.tok then
-    clear(row, 'tok', 'by', 'since')
-  end
   row.tok, row.by, row.since, row.at, row.tries = nil, nil, nil, at, tries
-  write(row, 'at', at, 'tries', tries)
+  save(row)
   place(row)
   stir(row.q)
 end
 
 local function fail(row, error, ended)
   local name = queue_of(row.q).name
-  local values = { text(row.tries), name, row.by or '', row.since or '', text(ended), error }
+  local values = { text(row.tries), name, row.by or '', row.since and text(row.since) or '', text(ended), error }
   call('RPUSH', PREFIX .. 'f:' .. row.seq, packed(values))
 end
 
@@ -163,21 +131,26 @@ local function fail_if_vanished(row)
   end
 end
 
+-- What was said, without its body: the second of the texts that it is packed of.
+local function without_body(blob)
+  local texts = unpacked(blob, SAID)
+  texts[2] = ''
+  return packed(texts)
+end
+
 local function finish(row, state, why, now, result)
   leave(row, now)
-  clear(row, 'at', 'parked', 'gid', 'group', 'why')
-  write(row, 'state', state, 'ended', now)
-  if why then
-    write(row, 'why', why)
-  end
+  row.at, row.parked, row.gid, row.group = nil, nil, nil, nil
+  row.state, row.ended, row.why = state, now, why
+  save(row)
   if result then
-    write(row, 'result', result)
+    call('SET', PREFIX .. 'r:' .. row.seq, result)
   end
-  call('ZADD', queue_key(row.q, state), tonumber(row.seq), row.seq)
-  call('ZADD', queue_key(row.q, 'ended'), now, row.seq)
+  score(queue_key(row.q, state), row.seq, tonumber(row.seq))
+  score(queue_key(row.q, 'ended'), row.seq, now)
   if state == 'done' and queue_of(row.q).retention == 0 then
-    call('DEL', PREFIX .. 'b:' .. row.seq)
-    write(row, 'gone', '1')
+    row.gone = true
+    bodies[row.seq] = without_body(body_of(row.seq))
   end
 end
 
@@ -188,13 +161,12 @@ local function bury(row, why, now)
     return finish(row, 'dead', why, now)
   end
   leave(row, now)
-  clear(row, unpack(LIFE))
   start(row, queue_of(queue.dead_letter), now, row.gets, queue.name, why)
 end
 
 local function leave_finished(row)
   for _, part in ipairs({ row.state, 'ended', 'filed' }) do
-    call('ZREM', queue_key(row.q, part), row.seq)
+    score(queue_key(row.q, part), row.seq, false)
   end
 end
 
@@ -202,8 +174,8 @@ end
 local function restart(row, queue, now)
   if row.at and row.q == queue.id then -- where it is already, it keeps its place in its group
     if row.src then
-      call('ZREM', queue_key(row.q, 'lettered'), row.seq)
-      clear(row, 'src', 'why')
+      score(queue_key(row.q, 'lettered'), row.seq, false)
+      row.src, row.why = nil, nil
     end
     return put_back(row, now, 0)
   end
@@ -212,7 +184,6 @@ local function restart(row, queue, now)
   else
     leave_finished(row)
   end
-  clear(row, unpack(LIFE))
   start(row, queue, now, row.gets)
 end
 

@@ -1,12 +1,10 @@
 -- Pushing a batch: first find out what it would do or why it is refused, then do it.
 
-local SAID = 11
-
 -- A message as its sender says it; '' where it says nothing.
 local function said_of(blob)
   local values = unpacked(blob, SAID)
   return {
-    id = values[1], body = values[2], bin = values[3], meta = values[4], pri = values[5], grp = values[6],
+    blob = blob, id = values[1], body = values[2], bin = values[3], meta = values[4], pri = tonumber(values[5]), grp = values[6],
     key = values[7], window = tonumber(values[8]), at = tonumber(values[9]), delay = tonumber(values[10]),
     deadline = tonumber(values[11]),
   }
@@ -38,15 +36,18 @@ end
 
 -- Whether a stored message is this one; a body that was dropped is taken on trust.
 local function stored_alike(seq, of, said)
-  local found = call('HMGET', PREFIX .. 'm:' .. seq, 'of', 'bin', 'meta', 'gone')
-  local body = found[4] and said.body or call('GET', PREFIX .. 'b:' .. seq)
-  return found[1] == of and alike({ body = body, bin = found[2] or '', meta = found[3] or '' }, said)
+  local row = row_of(seq)
+  if row.of ~= of then
+    return false
+  end
+  local values = unpacked(body_of(seq), SAID)
+  return alike({ body = row.gone and said.body or values[2], bin = values[3], meta = values[4] }, said)
 end
 
 -- The stored message that has this one's id or dedup key, if any.
-local function find_earlier(entry, queue, now)
+local function find_earlier(entry, seq, queue, now)
   local said = entry.said
-  entry.id, entry.seq = said.id, call('HGET', PREFIX .. 'ids', said.id)
+  entry.id, entry.seq = said.id, seq or nil
   if entry.seq then
     return stored_alike(entry.seq, queue.id, said)
   end
@@ -73,14 +74,18 @@ end
 -- What pushing these means: an entry for each. Or nil, and why it is refused, and of what.
 -- Where messages are only kept, their dedup keys do not count.
 local function plan(queue, saids, now, keeping)
-  local entries, by_key, by_id, fresh = {}, {}, {}, 0
+  local entries, by_key, by_id, fresh, given = {}, {}, {}, 0, {}
+  for place, said in ipairs(saids) do
+    given[place] = said.id
+  end
+  local stored = seqs_of(given)
   for place, said in ipairs(saids) do
     local entry = repeated(said, keeping and {} or by_key, by_id)
     if entry then
       entries[place] = { repeats = entry }
     else
       entry = { said = said }
-      if by_id[said.id] or not find_earlier(entry, queue, now) then
+      if by_id[said.id] or not find_earlier(entry, stored[place], queue, now) then
         return nil, 'duplicate', said.id
       end
       entry.seen = entry.seq and true or false
@@ -90,7 +95,7 @@ local function plan(queue, saids, now, keeping)
     by_key[said.key] = entry
   end
   if queue.max_length and fresh > 0 then
-    local waiting = call('ZCARD', queue_key(queue.id, 'open'))
+    local waiting = zset('ZCARD', queue_key(queue.id, 'open'))
     if waiting + fresh > queue.max_length then
       return nil, 'full', string.format('%d %d %d', waiting, queue.max_length, fresh)
     end
@@ -100,25 +105,15 @@ end
 
 -- Write down what was said; the delay is that of messages that say nothing about their time.
 local function store(said, of, delay, now)
-  local row = { seq = padded(call('INCR', PREFIX .. 'last_seq')), born = now }
-  row.grp, row.pri, row.deadline = said.grp ~= '' and said.grp or nil, said.pri, said.deadline
-  row.sched = said.at
+  local row = {
+    seq = padded(call('INCR', PREFIX .. 'last_seq')), id = said.id, of = of, pri = said.pri, born = now, tries = 0,
+    gets = 0, grp = said.grp ~= '' and said.grp or nil, sched = said.at, deadline = said.deadline,
+  }
   if not said.at and (said.delay or delay > 0) then
     row.sched = now + (said.delay or delay)
   end
-  local values = { 'id', said.id, 'of', of, 'pri', said.pri, 'born', now }
-  for _, pair in ipairs({
-    { 'bin', said.bin }, { 'meta', said.meta }, { 'grp', said.grp }, { 'key', said.key },
-    { 'sched', row.sched }, { 'deadline', said.deadline },
-  }) do
-    if pair[2] and pair[2] ~= '' then
-      table.insert(values, pair[1])
-      table.insert(values, pair[2])
-    end
-  end
-  write(row, unpack(values))
-  call('SET', PREFIX .. 'b:' .. row.seq, said.body)
-  call('HSET', PREFIX .. 'ids', said.id, row.seq)
+  rows[row.seq], bodies[row.seq], ids[said.id] = row, said.blob, row.seq
+  save(row)
   return row
 end
 
@@ -153,6 +148,9 @@ local function derived_id(id, name)
   return string.char(unpack(bytes))
 end
 
+local ID_AT = 4 * SAID
+
+-- The same messages, with the ids of their copies for a name.
 local function copies(saids, name)
   local made = {}
   for place, said in ipairs(saids) do
@@ -161,6 +159,7 @@ local function copies(saids, name)
       copy[field] = value
     end
     copy.id = derived_id(said.id, name)
+    copy.blob = string.sub(said.blob, 1, ID_AT) .. copy.id .. string.sub(said.blob, ID_AT + 17)
     made[place] = copy
   end
   return made

@@ -1,18 +1,15 @@
--- A message as history shows it.
+-- Messages as they are shown: what was said, and the row, both as they are kept.
 
--- The row with all its texts, packed; nil while it is only kept for a topic's first queue.
-local function record(row, now)
-  if not row or not row.q then
-    return nil
+-- {seqs, what was said, rows, results}, and of each queue among them {id, name, attempts at most}.
+local function shown(some)
+  local seqs, lives, queues, seen = {}, {}, {}, {}
+  for place, row in ipairs(some) do
+    seqs[place], lives[place] = row.seq, packed_row(row)
+    if not seen[row.q] then
+      local queue = queue_of(row.q)
+      seen[row.q] = true
+      table.insert(queues, { row.q, queue.name, queue.max_attempts and text(queue.max_attempts) or '' })
+    end
   end
-  local body = not row.gone and call('GET', PREFIX .. 'b:' .. row.seq)
-  local function number(name)
-    return row[name] and text(row[name]) or ''
-  end
-  return packed({
-    row.seq, row.id, queue_of(row.q).name or '', state_of(row, now), body and '=' .. body or '', row.bin or '',
-    row.meta or '', row.pri, row.grp or '', row.key or '', number('born'), number('sched'), number('deadline'),
-    number('at'), number('tries'), number('gets'), row.by or '', number('since'), number('ended'),
-    row.why or '', row.src or '', row.result and '=' .. row.result or '',
-  })
+  return { seqs, values_of('m:', seqs), lives, queues }
 end

@@ -17,7 +17,7 @@ end
 
 -- Delete what a topic has kept.
 local function forget_kept(name, topic, now)
-  local seqs = call('ZRANGE', topic_key(topic, 'kept'), 0, -1)
+  local seqs = zset('ZRANGE', topic_key(topic, 'kept'), 0, -1)
   for _, seq in ipairs(seqs) do
     erase(row_of(seq), now)
   end
