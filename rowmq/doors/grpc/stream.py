@@ -109,10 +109,16 @@ class Stream:
             if said.HasField("start"):
                 raise invalid("a subscription is started once")
             await self._answers.put(await self._settle(said))
-        if self._found.own:  # it was ended, not broken, so nobody will come back
+            if said.end:
+                await self._end()
+                break
+        await self._answers.put(None)
+
+    async def _end(self) -> None:
+        """Nobody will come back. That requests cease says nothing: a broken connection looks the same."""
+        if self._found.own:
             await self._call.run(lambda: self._call.store.queues.drop(self._found.queue))
             self._sent.clear()
-        await self._answers.put(None)
 
     async def _settle(self, said: wire.SubscribeRequest) -> wire.SubscribeResponse:
         sent = takewhile(lambda each: each[1][0] <= said.upto, self._sent.items())

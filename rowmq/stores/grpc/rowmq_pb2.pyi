@@ -267,14 +267,16 @@ class Start(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., queue: _Optional[str] = ..., credit: _Optional[int] = ..., lease: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., where: _Optional[_Iterable[_Union[Condition, _Mapping]]] = ..., consumer: _Optional[str] = ..., resume: _Optional[str] = ...) -> None: ...
 
 class SubscribeRequest(_message.Message):
-    __slots__ = ("start", "upto", "settlements")
+    __slots__ = ("start", "upto", "settlements", "end")
     START_FIELD_NUMBER: _ClassVar[int]
     UPTO_FIELD_NUMBER: _ClassVar[int]
     SETTLEMENTS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
     start: Start
     upto: int
     settlements: _containers.RepeatedCompositeFieldContainer[Settlement]
-    def __init__(self, start: _Optional[_Union[Start, _Mapping]] = ..., upto: _Optional[int] = ..., settlements: _Optional[_Iterable[_Union[Settlement, _Mapping]]] = ...) -> None: ...
+    end: bool
+    def __init__(self, start: _Optional[_Union[Start, _Mapping]] = ..., upto: _Optional[int] = ..., settlements: _Optional[_Iterable[_Union[Settlement, _Mapping]]] = ..., end: _Optional[bool] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("queue", "resume")
