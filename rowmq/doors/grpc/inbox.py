@@ -16,6 +16,7 @@ from rowmq.core.history import Amendment
 from rowmq.core.outcome import State
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
+from rowmq.doors.grpc.leased import take_back
 from rowmq.runtime.log import event, logger
 
 PREFIX = "gomq."
@@ -27,7 +28,7 @@ KEPT = timedelta(days=7)
 SETTINGS = {"fifo": True, "max_attempts": None, "retention": timedelta(0), "lease": LEASE}
 Check = Callable[..., None]
 """Raises, unless somebody may have what is published to these keys."""
-UNFINISHED = (State.READY, State.SCHEDULED, State.LEASED)
+WAITING = (State.READY, State.SCHEDULED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class Inboxes:
         """A peer has gone: what only it had to receive goes to another, or waits for the next."""
         found = self.of(consumer)
         for inbox in [each for each in found if each.peer == peer]:
+            take_back(self.store, inbox.queue)  # so that it comes again at once, and first
             others = [each for each in found if each.peer not in {"", peer} and each.key == inbox.key]
             if others:
                 self._hand_over(inbox, others[0])
@@ -168,7 +170,7 @@ class Inboxes:
     def _hand_over(self, inbox: Inbox, other: Inbox) -> None:
         """Move what came before the other peer was there, of which it has no copy."""
         history = self.store.history
-        for state in UNFINISHED:
+        for state in WAITING:
             look = partial(history.find, inbox.queue, state=state, until=other.since)
             while ids := [each.id for each in look().records]:
                 if not history.amend(ids, Amendment.MOVE, to=other.queue):

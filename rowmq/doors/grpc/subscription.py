@@ -11,6 +11,7 @@ from rowmq.core.names import check_name
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
 from rowmq.doors.grpc.call import Call
+from rowmq.doors.grpc.leased import take_back
 from rowmq.doors.grpc.status import forbidden, invalid
 from rowmq.doors.right import Right
 from rowmq.runtime.log import event, logger
@@ -76,6 +77,7 @@ async def _resumed(call: Call, name: str) -> Subscription:
     if found is None or found.tags.get("rowmq") != KIND:
         raise QueueNotFound(name) if call.principal.may_everywhere(Right.CLAIM) else forbidden()
     call.demand(Right.CLAIM, found.tags["topic"])
+    await call.run(lambda: take_back(call.store, name))
     return Subscription(name, own=True)
 
 

@@ -1,0 +1,125 @@
+"""kill -9 of the server in the middle: nothing acknowledged is lost, and streams go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+import pytest
+
+from rowmq.stores.grpc import rowmq_pb2 as wire
+from tests.doors.grpc.gomq import connected
+from tests.doors.http.serving import free_port, served
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+PATH = "/rowmq.v1.RowMQ"
+ENOUGH = 300
+
+
+async def publish(address: str, acknowledged: list[bytes], total: int) -> None:
+    """Publish so many messages, each again and again until it is acknowledged."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        method = channel.unary_unary(
+            f"{PATH}/Publish",
+            request_serializer=wire.PublishRequest.SerializeToString,
+            response_deserializer=wire.PublishResponse.FromString,
+        )
+        for number in range(total):
+            body = b"%d" % number
+            asked = wire.PublishRequest(topic="orders", messages=[wire.NewMessage(payload=body)])
+            while True:
+                try:
+                    await method(asked, timeout=5)
+                except grpc.aio.AioRpcError:
+                    await asyncio.sleep(0.05)
+                else:
+                    acknowledged.append(body)
+                    break
+
+
+async def consume(address: str, received: Counter[bytes], total: int) -> None:
+    """Receive until everything has come, over one stream after another."""
+    resume = ""
+    async with grpc.aio.insecure_channel(address) as channel:
+        method = channel.stream_stream(
+            f"{PATH}/Subscribe",
+            request_serializer=wire.SubscribeRequest.SerializeToString,
+            response_deserializer=wire.SubscribeResponse.FromString,
+        )
+        while len(received) < total:
+            said: asyncio.Queue[wire.SubscribeRequest] = asyncio.Queue()
+
+            async def requests(said: asyncio.Queue[wire.SubscribeRequest] = said) -> AsyncIterator[Any]:
+                while True:
+                    yield await said.get()
+
+            start = wire.Start(resume=resume) if resume else wire.Start(topic="orders")
+            said.put_nowait(wire.SubscribeRequest(start=start))
+            try:
+                async for response in method(requests()):
+                    resume = response.started.resume or resume
+                    received.update(each.payload for each in response.messages)
+                    if response.messages:
+                        said.put_nowait(wire.SubscribeRequest(upto=response.messages[-1].number))
+                    if len(received) >= total:
+                        break
+            except grpc.aio.AioRpcError as error:
+                assert error.code() is not grpc.StatusCode.NOT_FOUND  # noqa: PT017 - the subscription is there
+                await asyncio.sleep(0.05)
+
+
+async def crash(folder: Path, total: int, received: Counter[bytes], acknowledged: list[bytes]) -> None:
+    port = free_port()
+    address, arguments = f"127.0.0.1:{port}", ("-d", "queue.db", "--grpc-port", str(port))
+    async with asyncio.timeout(100):
+        with served(*arguments, folder=folder, ends=False) as first:
+            consuming = asyncio.create_task(consume(address, received, total))
+            await asyncio.sleep(0.5)  # so that its subscription is made before anything is published
+            publishing = asyncio.create_task(publish(address, acknowledged, total))
+            while len(received) < total // 3:  # noqa: ASYNC110 - a test looks on
+                await asyncio.sleep(0.01)
+            first.process.kill()
+            await asyncio.to_thread(first.process.wait)
+        with served(*arguments, folder=folder):
+            await asyncio.gather(publishing, consuming)
+
+
+def test_streams_go_on_after_the_server_was_killed_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    received: Counter[bytes] = Counter()
+    acknowledged: list[bytes] = []
+    asyncio.run(crash(tmp_path, ENOUGH, received, acknowledged))
+    assert len(acknowledged) == ENOUGH
+    assert set(received) == set(acknowledged)
+
+
+@pytest.mark.parametrize("url", ["sqlite", "postgres"])
+def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(
+    url: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    where = f"sqlite:///{tmp_path / 'q.db'}" if url == "sqlite" else request.getfixturevalue("postgres_url")
+    port = free_port()
+    address, arguments = f"127.0.0.1:{port}", ("--url", where, "--grpc-port", str(port))
+
+    async def before() -> None:
+        async with connected(address) as peer:
+            await peer.subscribe("a", "c")
+            for number in range(70):
+                await peer.publish("a", b"%d" % number)
+            assert len(await peer.observe("c")) == 50  # which it never says it has received
+
+    async def after() -> None:
+        async with connected(address) as peer:
+            found = await peer.receive("c", 70, patience=20)
+            assert [record.value.payload for record in found] == [b"%d" % number for number in range(70)]
+
+    with served(*arguments, folder=tmp_path, ends=False) as first:
+        asyncio.run(before())
+        first.process.kill()
+        first.process.wait()
+    with served(*arguments, folder=tmp_path):
+        asyncio.run(after())
