@@ -37,8 +37,8 @@ class RedisHistory:
         answer = self._server.call("get", id.bytes, stamp(now))
         if answer is None:
             return None
-        at, ((seq,), _, (life,), _), _ = answer
-        held = row(life)
+        at, (seq, (message,), _), _ = answer
+        held = row(message)
         return Receipt(int(seq), held.token) if held.token and (held.at or 0) > int(at) else None
 
     def find(

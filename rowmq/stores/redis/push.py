@@ -9,7 +9,7 @@ from uuid import UUID
 from rowmq.core.errors import DuplicateMessage, InvalidMessage, QueueFull, QueueNotFound, RowMQError
 from rowmq.core.message import Batch, Pushed
 from rowmq.stores.redis.server import Argument, Server
-from rowmq.stores.redis.values import said, stamp
+from rowmq.stores.redis.values import cut, said, stamp
 
 MOST_MESSAGES = 1000
 MOST_BYTES = 8 * 2**20
@@ -22,7 +22,7 @@ LARGEST_BATCH_BYTES = 256 * 2**20
 class Parcel:
     """A batch on its way, its messages packed."""
 
-    queue: str
+    batch: Batch
     packed: list[bytes]
     size: int
 
@@ -33,7 +33,7 @@ def push(server: Server, batches: Sequence[Batch], now: datetime | None) -> list
     for parcels in _loads(list(map(_parcel, batches))):
         given: list[Argument] = [stamp(now)]
         for parcel in parcels:
-            given += [parcel.queue, len(parcel.packed), *parcel.packed]
+            given += [parcel.batch.queue, len(parcel.packed), *parcel.packed]
         answers = server.call("push", *given, repeatable=True)
         results += [_pushed(*each) for each in zip(parcels, answers, strict=True)]
     return results
@@ -61,7 +61,7 @@ def check_size(packed: Sequence[bytes]) -> int:
 
 def _parcel(batch: Batch) -> Parcel:
     packed = list(map(said, batch.messages))
-    return Parcel(batch.queue, packed, check_size(packed))
+    return Parcel(batch, packed, check_size(packed))
 
 
 def _loads(parcels: Sequence[Parcel]) -> Iterator[list[Parcel]]:
@@ -78,12 +78,14 @@ def _loads(parcels: Sequence[Parcel]) -> Iterator[list[Parcel]]:
 
 
 def _pushed(parcel: Parcel, answer: Any) -> Pushed | RowMQError:
+    batch = parcel.batch
     if answer == b"missing":
-        return QueueNotFound(parcel.queue)
-    if answer and isinstance(answer[0], bytes):
-        return refused(parcel.queue, answer)
+        return QueueNotFound(batch.queue)
+    if answer[0] in {b"duplicate", b"full"}:
+        return refused(batch.queue, answer)
+    seqs, seen, ids = answer
     return Pushed(
-        [UUID(bytes=id) for _, id, _ in answer],
-        [int(seq) for seq, _, _ in answer],
-        frozenset(place for place, (_, _, seen) in enumerate(answer) if seen),
+        [UUID(bytes=id) for id in cut(ids, 16)] if ids else [each.id for each in batch.messages],
+        list(map(int, cut(seqs, 16))),
+        frozenset(place for place, flag in enumerate(seen) if flag == ord("1")),
     )

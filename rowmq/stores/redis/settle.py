@@ -5,12 +5,15 @@ from datetime import datetime, timedelta
 
 from rowmq.core.clock import moment, span
 from rowmq.core.delivery import Claim, Receipt, Settlement
-from rowmq.core.outcome import Ack, Bury, Outcome, Release, Settled
+from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Settled
+from rowmq.stores.redis.claim import TOKEN_BYTES
 from rowmq.stores.redis.server import Argument, Server
 from rowmq.stores.redis.values import optional, seq_text, stamp
 
 MOST = 1000
 """How many one script takes."""
+SEQ_DIGITS = 16
+ANSWERS = {ord(each[0]): each for each in Settled}
 
 
 def extend(
@@ -29,12 +32,25 @@ def settle(server: Server, settlements: Sequence[Settlement], now: datetime | No
     answers: list[Settled] = []
     for start in range(0, len(settlements), MOST):
         some = settlements[start : start + MOST]
-        given: list[Argument] = [stamp(now)]
-        for receipt, outcome in some:
-            given += [*_held(receipt), *_said(outcome)]
         acks = all(isinstance(outcome, Ack) for _, outcome in some)
-        answers += [Settled(each.decode()) for each in server.call("settle", *given, repeatable=acks)]
+        answers += map(ANSWERS.__getitem__, server.call("settle", stamp(now), *_given(some), repeatable=acks))
     return answers
+
+
+def _given(some: Sequence[Settlement]) -> list[Argument]:
+    """Plain acks, which nearly all are, as one text; others one by one."""
+    plain = [_short(receipt) for receipt, outcome in some if outcome is ACK]
+    if len(plain) == len(some) and all(plain):
+        return ["acks", b"".join(plain)]
+    return [each for receipt, outcome in some for each in (*_held(receipt), *_said(outcome))]
+
+
+def _short(receipt: Receipt | Claim) -> bytes:
+    """A receipt of the form that ours have, as a text of one length; nothing for any other."""
+    if isinstance(receipt, Claim) or len(receipt.token) != TOKEN_BYTES:
+        return b""
+    text = seq_text(receipt.seq).encode()
+    return text + receipt.token if len(text) == SEQ_DIGITS else b""
 
 
 def _held(receipt: Receipt | Claim) -> tuple[Argument, ...]:

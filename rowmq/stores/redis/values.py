@@ -30,10 +30,16 @@ def packed(*texts: bytes) -> bytes:
     return _lengths(len(texts)).pack(*map(len, texts)) + b"".join(texts)
 
 
-def unpacked(blob: bytes, count: int) -> list[bytes]:
-    """The texts that :func:`packed` was given."""
-    lengths, start, texts = _lengths(count), _lengths(count).size, []
-    for length in lengths.unpack_from(blob):
+def cut(text: bytes, size: int) -> list[bytes]:
+    """A text in pieces of one size."""
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def unpacked(blob: bytes, count: int, begin: int = 0) -> list[bytes]:
+    """The texts that :func:`packed` was given, from a place on."""
+    lengths, texts = _lengths(count), []
+    start = begin + lengths.size
+    for length in lengths.unpack_from(blob, begin):
         texts.append(blob[start : start + length])
         start += length
     return texts
@@ -107,6 +113,8 @@ class Row(NamedTuple):
     reason: bytes
     state: bytes
     gone: bool
+    end: int
+    """Where what was said begins."""
 
 
 def row(blob: bytes) -> Row:
@@ -131,29 +139,30 @@ def row(blob: bytes) -> Row:
         why,
         state,
         bool(kept[11]),
+        ends[-1],
     )
 
 
 def deliveries(shown: Any) -> list[Delivery]:
     """Leased messages."""
-    seqs, saids, rows, queues = shown
+    seqs, messages, queues = shown
     known = {id: (name.decode(), int(most) if most else None) for id, name, most in queues}
-    columns = zip(seqs, saids, rows, strict=True)
-    return [_delivery(int(seq), blob, life, known) for seq, blob, life in columns]
+    return [_delivery(int(seq), each, known) for seq, each in zip(cut(seqs, 16), messages, strict=True)]
 
 
-def _delivery(seq: int, blob: bytes, life: bytes, queues: Mapping[bytes, tuple[str, int | None]]) -> Delivery:
+def _delivery(seq: int, blob: bytes, queues: Mapping[bytes, tuple[str, int | None]]) -> Delivery:
     """One of them; not by way of :func:`row`, because making values is most of a claim's own time."""
-    id, body, binary, metadata, priority, group, *_, deadline = unpacked(blob, SAID)
-    kept = _ROW.unpack_from(life)
+    kept = _ROW.unpack_from(blob)
     queue = _ROW.size + kept[12] + kept[13] + kept[14]
     token = queue + kept[15]
     consumer = token + kept[16]
     source = consumer + kept[17]
-    name, most = queues[life[queue:token]]
+    end = source + sum(kept[18:])
+    id, body, binary, metadata, priority, group, *_, deadline = unpacked(blob, SAID, end)
+    name, most = queues[blob[queue:token]]
     return Delivery(
         seq,
-        life[token:consumer],
+        blob[token:consumer],
         name,
         id,
         body,
@@ -167,22 +176,21 @@ def _delivery(seq: int, blob: bytes, life: bytes, queues: Mapping[bytes, tuple[s
         _shared_moment(int(kept[0])),
         _moment(deadline),
         _shared_moment(int(kept[3])),
-        _text(life[source : source + kept[18]]),
+        _text(blob[source : source + kept[18]]),
     )
 
 
 def records(shown: Any, results: Sequence[bytes | None], now: int) -> list[Record]:
     """Messages in whatever state they are then."""
-    seqs, saids, rows, queues = shown
+    seqs, messages, queues = shown
     names = {id: name.decode() for id, name, _ in queues}
-    columns = zip(seqs, saids, rows, results, strict=True)
-    return [_record(int(seq), blob, row(life), names, result, now) for seq, blob, life, result in columns]
+    columns = zip(cut(seqs, 16), messages, results, strict=True)
+    return [_record(int(seq), blob, names, result, now) for seq, blob, result in columns]
 
 
-def _record(
-    seq: int, blob: bytes, life: Row, names: Mapping[bytes, str], result: bytes | None, now: int
-) -> Record:
-    id, body, binary, metadata, priority, group, key, *_, deadline = unpacked(blob, SAID)
+def _record(seq: int, blob: bytes, names: Mapping[bytes, str], result: bytes | None, now: int) -> Record:
+    life = row(blob)
+    id, body, binary, metadata, priority, group, key, *_, deadline = unpacked(blob, SAID, life.end)
     return Record(
         seq,
         UUID(bytes=id),

@@ -29,5 +29,9 @@ for place = 1, limit do
     table.insert(found, row)
   end
 end
-local messages = shown(found)
-return { limit == tonumber(ARGV[5]) and seqs[limit] or '', text(now), messages, values_of('r:', messages[1]) }
+local shown_seqs = {}
+for place, row in ipairs(found) do
+  shown_seqs[place] = row.seq
+end
+local last = limit == tonumber(ARGV[5]) and seqs[limit] or ''
+return { last, text(now), shown(found), values_of('r:', shown_seqs) }

@@ -3,14 +3,20 @@
 -- Push batches, each whole or not at all.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then for each batch: queue name, number of messages, each message packed
--- Result: for each batch 'missing', or {'duplicate', id}, or {'full', 'waiting longest more'}, or a list with
---         {seq, id, seen before: 0 or 1} for each message.
+-- Result: for each batch 'missing', or {'duplicate', id}, or {'full', 'waiting longest more'}, or {seqs, '0' or '1'
+--         for seen before, ids}, each of the three one text for all messages; no ids if they are the given ones.
 
 local now = clock(ARGV[1])
 
-local function answer(entry)
-  local one = entry.repeats or entry
-  return { one.seq, one.id, (entry.repeats or entry.seen) and 1 or 0 }
+local function answer(entries, saids)
+  local seqs, seen, ids, own = {}, {}, {}, true
+  for place, entry in ipairs(entries) do
+    local one = entry.repeats or entry
+    seqs[place], ids[place] = one.seq, one.id
+    seen[place] = (entry.repeats or entry.seen) and '1' or '0'
+    own = own and one.id == saids[place].id
+  end
+  return { table.concat(seqs), table.concat(seen), own and '' or table.concat(ids) }
 end
 
 local function push(name, saids)
@@ -23,11 +29,7 @@ local function push(name, saids)
     return { why, what }
   end
   perform(queue, entries, now)
-  local answers = {}
-  for place, entry in ipairs(entries) do
-    answers[place] = answer(entry)
-  end
-  return answers
+  return answer(entries, saids)
 end
 
 local results, place = {}, 2

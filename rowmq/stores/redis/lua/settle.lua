@@ -2,9 +2,10 @@
 --! keys queues writing rules life
 -- Ack, retry, release or bury what is held, in the given order.
 -- KEYS[1] prefix
--- ARGV[1] now or ''; then for each settlement 6: 'receipt' or 'claim', seq or name, token, what ('ack', 'retry',
---         'release' or 'bury'), its value (a result if any, a delay, a delay, a reason), an error if any
--- Result: 'settled', 'repeated' or 'lost' for each.
+-- ARGV[1] now or ''; then either 'acks' and one text of seq and token of each, or for each settlement 6: 'receipt'
+--         or 'claim', seq or name, token, what ('ack', 'retry', 'release' or 'bury'), its value (a result if any,
+--         a delay, a delay, a reason), an error if any
+-- Result: one text with a letter for each: s settled, r repeated, l lost.
 
 local now = clock(ARGV[1])
 
@@ -65,16 +66,25 @@ local function settle_claim(name, token, what, value, error)
   return answers.repeated and 'repeated' or 'lost'
 end
 
-local seqs, results = {}, {}
-for start = 2, #ARGV, 6 do
-  table.insert(seqs, ARGV[start] == 'receipt' and ARGV[start + 1] or nil)
+local given, results = {}, {}
+if ARGV[2] == 'acks' then
+  for start = 1, #ARGV[3], 32 do
+    local seq, token = string.sub(ARGV[3], start, start + 15), string.sub(ARGV[3], start + 16, start + 31)
+    given[#given + 1] = { settle, seq, token, 'ack', '', '' }
+  end
+else
+  for start = 2, #ARGV, 6 do
+    given[#given + 1] = { ARGV[start] == 'claim' and settle_claim or settle, unpack(ARGV, start + 1, start + 5) }
+  end
+end
+local seqs = {}
+for place, each in ipairs(given) do
+  seqs[place] = each[2]
 end
 load_rows(seqs)
-for start = 2, #ARGV, 6 do
-  local act = ARGV[start] == 'claim' and settle_claim or settle
-  local given = { unpack(ARGV, start + 1, start + 5) }
-  table.insert(results, act(unpack(given)))
+for place, each in ipairs(given) do
+  results[place] = string.sub(each[1](unpack(each, 2)), 1, 1)
 end
 write_all()
 wake()
-return results
+return table.concat(results)

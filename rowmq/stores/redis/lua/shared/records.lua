@@ -1,15 +1,18 @@
--- Messages as they are shown: what was said, and the row, both as they are kept.
+-- Messages as they are shown: each its row and behind it what was said, both as they are kept.
 
--- {seqs, what was said, rows, results}, and of each queue among them {id, name, attempts at most}.
+-- {all seqs in one text, messages, of each queue among them {id, name, attempts at most or ''}}
 local function shown(some)
-  local seqs, lives, queues, seen = {}, {}, {}, {}
+  local seqs, messages, queues, seen = {}, {}, {}, {}
   for place, row in ipairs(some) do
-    seqs[place], lives[place] = row.seq, packed_row(row)
+    seqs[place] = row.seq
     if not seen[row.q] then
       local queue = queue_of(row.q)
       seen[row.q] = true
       table.insert(queues, { row.q, queue.name, queue.max_attempts and text(queue.max_attempts) or '' })
     end
   end
-  return { seqs, values_of('m:', seqs), lives, queues }
+  for place, said in ipairs(values_of('m:', seqs)) do
+    messages[place] = packed_row(some[place]) .. said
+  end
+  return { table.concat(seqs), messages, queues }
 end

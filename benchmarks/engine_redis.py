@@ -1,0 +1,139 @@
+"""How much of Redis's speed is left to callers of its store.
+
+    python -m benchmarks.engine_redis [--messages 100000] [--batch 1000] [--rounds 5] [--json]
+
+As benchmarks.engine, on a private Redis that has every write on the disk before it answers. Beside the Store
+runs the least that can be called a queue: three scripts of a few lines that know of leases and tokens and of
+nothing else (no history, groups, priorities, dedup keys, counts), called through the bare driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.engine import Clock, Job, Times, job, prepare, run_store, show, summary, undisturbed
+from rowmq.stores import open_store
+from tests.servers import connect_redis, fresh_redis_prefix, private_redis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.engine import Result
+
+LEASE = 6 * 3600 * 1_000_000
+PUSH = """
+for place = 2, #ARGV, 2 do
+  redis.call('HSET', KEYS[1] .. ':bodies', ARGV[place], ARGV[place + 1])
+  redis.call('ZADD', KEYS[1] .. ':due', ARGV[1], ARGV[place])
+end
+"""
+CLAIM = """
+local ids = redis.call('ZRANGE', KEYS[1] .. ':due', '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[2])
+local found = {}
+for place, id in ipairs(ids) do
+  redis.call('ZADD', KEYS[1] .. ':due', ARGV[3], id)
+  redis.call('HSET', KEYS[1] .. ':tokens', id, ARGV[4])
+  found[2 * place - 1], found[2 * place] = id, redis.call('HGET', KEYS[1] .. ':bodies', id)
+end
+return found
+"""
+SETTLE = """
+local count = 0
+for place = 2, #ARGV do
+  if redis.call('HGET', KEYS[1] .. ':tokens', ARGV[place]) == ARGV[1] then
+    redis.call('ZREM', KEYS[1] .. ':due', ARGV[place])
+    redis.call('HDEL', KEYS[1] .. ':tokens', ARGV[place])
+    redis.call('HDEL', KEYS[1] .. ':bodies', ARGV[place])
+    count = count + 1
+  end
+end
+return count
+"""
+
+
+def micros() -> int:
+    """This machine's clock."""
+    return time.time_ns() // 1000
+
+
+def run_bare(client: Any, key: str, work: Job) -> Times:
+    """Pass the job through three small scripts."""
+    push, claim, settle = (client.register_script(text) for text in (PUSH, CLAIM, SETTLE))
+    clock = Clock()
+    for batch in work.batches:
+        with clock("push"):
+            given = [each for one in batch.messages for each in (one.id.bytes, one.body)]
+            push(keys=[key], args=[micros(), *given])
+    for _ in work.batches:
+        token = secrets.token_bytes(16)
+        with clock("claim"):
+            found = claim(keys=[key], args=[micros(), work.want.limit, micros() + LEASE, token])
+        with clock("settle"):
+            settle(keys=[key], args=[token, *found[::2]])
+    if client.zcard(f"{key}:due"):
+        raise RuntimeError("the bare loop left messages behind")
+    return clock.times
+
+
+def run_ours(store: Any, work: Job) -> Times:
+    """Pass the job through the Store."""
+    prepare(store)
+    times = undisturbed(lambda it: run_store(it, work), store)
+    if store.queues.stats("q").done != work.messages:
+        raise RuntimeError("the store left messages behind")
+    return times
+
+
+def compare(server: str, messages: int, size: int, rounds: int) -> Result:
+    """Alternate the two ways, each going first every other time."""
+    work = job(messages, size)
+
+    def ours(url: str) -> Times:
+        store = open_store(url)
+        try:
+            return run_ours(store, work)
+        finally:
+            store.close()
+
+    def bare(url: str) -> Times:
+        prefix = url.partition("prefix=")[2].partition("&")[0]
+        with connect_redis(url) as client:
+            return undisturbed(lambda it: run_bare(it, f"{{{prefix}}}:bare", work), client)
+
+    ways: dict[str, Callable[[str], Times]] = {"store": ours, "bare": bare}
+    times: dict[str, list[Times]] = {way: [] for way in ways}
+    for number in range(rounds):
+        for way in sorted(ways, reverse=number % 2 == 0):
+            with fresh_redis_prefix(server) as url:
+                times[way].append(ways[way](url))
+        said = ", ".join(f"{way} {sum(found[-1].values()):.2f} s" for way, found in times.items())
+        print(f"# redis, batches of {size}, round {number + 1} of {rounds}: {said}", file=sys.stderr)
+    return summary("redis", work, size, times)
+
+
+def main() -> None:
+    """Read the command line and run."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=100_000, help="messages a run")
+    parser.add_argument("--batch", type=int, action="append", help="sizes of batches (1000 and 100)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each size")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
+    with private_redis() as server:
+        sizes = options.batch or (1000, 100)
+        results = [compare(server, options.messages, size, options.rounds) for size in sizes]
+    if options.json:
+        print(json.dumps([found._asdict() for found in results], indent=1))
+    else:
+        show(results)
+
+
+if __name__ == "__main__":
+    main()
