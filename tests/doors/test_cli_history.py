@@ -121,7 +121,9 @@ def test_what_is_published_reaches_every_bound_queue(emails: Program) -> None:
     assert "kept" in kept
     emails("subscribe", "orders", "billing", "--max-attempts", "9")
     emails("subscribe", "orders", "stock")
-    assert emails("topics", "--json").json == [{"topic": "orders", "queues": ["billing", "stock"]}]
+    assert emails("topics", "--json").json == [
+        {"topic": "orders", "queues": ["billing", "stock"], "consumers": []}
+    ]
     (emails.folder / "lines").write_text("1\n2\n")
     published = emails("publish", "orders", "--from", "lines", "-m", "v=1", "--json").json
     assert published == {"topic": "orders", "published": 2, "queues": 2}

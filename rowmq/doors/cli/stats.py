@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import click
 
 from rowmq.doors.cli.completion import queue_argument
+from rowmq.doors.cli.observers import inboxes_by_queue, observer_shape
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.shapes import consumer_shape, stats_shape
 
@@ -26,7 +27,11 @@ def stats(session: Session, *, queue: Sequence[str]) -> None:
 @queue_argument(required=False)
 @with_session
 def consumers(session: Session, *, queue: str | None) -> None:
-    """List the consumers that are alive, of one queue or all."""
+    """List the consumers that are alive, of one queue or all, and those that observe over gRPC."""
     with session.client() as client:
-        found = [consumer_shape(each) for each in client.consumers(queue)]
-    session.out.listing(found, ("queue", "name", "born_at", "alive_until"), none="nobody is consuming")
+        alive = client.consumers(queue)
+        inboxes = inboxes_by_queue(client.queues()) if alive else {}
+    found = [consumer_shape(each) | observer_shape(each, inboxes.get(each.queue)) for each in alive]
+    observing = ("consumer", "key", "last_action") if any(each["key"] for each in found) else ()
+    columns = ("queue", "name", "born_at", "alive_until", *observing)
+    session.out.listing(found, columns, none="nobody is consuming")

@@ -6,6 +6,7 @@ import click
 
 from rowmq.core.message import Message
 from rowmq.doors.cli.completion import queue_argument
+from rowmq.doors.cli.observers import inboxes_by_queue, topic_shape
 from rowmq.doors.cli.payload import (
     BATCH,
     check_stream,
@@ -26,10 +27,11 @@ from rowmq.runtime.options import new_message
 @click.command()
 @with_session
 def topics(session: Session) -> None:
-    """List the topics and the queues bound to them."""
+    """List the topics, the queues bound to them, and the consumers that observe them over gRPC."""
     with session.client() as client:
-        found = [{"topic": topic, "queues": queues} for topic, queues in client.topics().items()]
-    session.out.listing(found, ("topic", "queues"), none="no queue is bound to a topic")
+        inboxes = inboxes_by_queue(client.queues())
+        found = [topic_shape(topic, queues, inboxes) for topic, queues in client.topics().items()]
+    session.out.listing(found, ("topic", "queues", "consumers"), none="no queue is bound to a topic")
 
 
 @click.command()

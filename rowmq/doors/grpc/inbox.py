@@ -23,6 +23,10 @@ PREFIX = "gomq."
 KIND = "gomq"
 LEASE = timedelta(seconds=60)
 """How long a record waits for the next Observe, which must come sooner for the peer to be there at all."""
+PATIENCE = timedelta(seconds=30)
+"""How long a peer may be silent."""
+BEATS = 6
+"""How many signs of life that patience has; the store is not written to at every Observe."""
 KEPT = timedelta(days=7)
 """How long what a consumer has not received waits for its next peer."""
 SETTINGS = {"fifo": True, "max_attempts": None, "retention": timedelta(0), "lease": LEASE}
@@ -61,6 +65,11 @@ class Inbox:
         return {"rowmq": KIND, "since": self.since.isoformat()} | {
             each: getattr(self, each) for each in names
         }
+
+
+def alive(patience: timedelta) -> timedelta:
+    """How long a sign of life of a peer counts."""
+    return patience + patience / BEATS
 
 
 def name_of(*parts: str) -> str:

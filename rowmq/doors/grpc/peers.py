@@ -9,17 +9,13 @@ from datetime import timedelta
 
 from rowmq.core.errors import QueueNotFound, RowMQError, StoreError
 from rowmq.doors.grpc import subscription
-from rowmq.doors.grpc.inbox import Check, Inbox, Inboxes
+from rowmq.doors.grpc.inbox import BEATS, PATIENCE, Check, Inbox, Inboxes, alive
 from rowmq.doors.grpc.news import News
 from rowmq.doors.grpc.peer import Peer, Sent, idle
 from rowmq.runtime.gather import Gather
 from rowmq.runtime.log import event, first_line, logger
 
-BEATS = 6
-"""How many signs of life a peer's patience has; the store is not written to at every Observe."""
 ROLE = "grpc peers"
-PATIENCE = timedelta(seconds=30)
-"""How long a peer may be silent."""
 
 
 class Unknown(Exception):
@@ -35,7 +31,7 @@ class Peers:
         self._gather, self._news = gather, news
         self._patience, self._me = patience, f"{server} {run}"[:255]
         self._every = patience / BEATS
-        self._inboxes = Inboxes(gather.store, server=server, run=run, alive=patience + self._every)
+        self._inboxes = Inboxes(gather.store, server=server, run=run, alive=alive(patience))
         self._peers: dict[tuple[str, str], Peer] = {}
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 

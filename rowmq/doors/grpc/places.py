@@ -79,6 +79,26 @@ async def wait(call: Call, said: wire.WaitRequest) -> wire.WaitResponse:
     return wire.WaitResponse(woken=await call.gather.wait(list(dict.fromkeys(said.queues)), patience))
 
 
+async def beat(call: Call, said: wire.BeatRequest) -> wire.Membership:
+    """Register as a consumer of a queue, or stay one."""
+    ttl = span(said, "ttl") or timedelta(0)
+    found = await call.run(lambda: call.store.consumers.beat(said.queue, said.consumer, ttl))
+    return wire.Membership(index=found.index, count=found.count, joined=found.joined)
+
+
+async def retire(call: Call, said: wire.RetireRequest) -> wire.RetireResponse:
+    """Be a consumer no longer."""
+    changed = await call.run(lambda: call.store.consumers.retire(said.queue, said.consumer))
+    return wire.RetireResponse(changed=changed)
+
+
+async def list_consumers(call: Call, said: wire.ListConsumersRequest) -> wire.ListConsumersResponse:
+    """List the consumers that are alive, of one queue or of all that the caller may read."""
+    found = await call.run(lambda: call.store.consumers.list(said.queue or None))
+    shown = [each for each in found if call.principal.may(Right.READ, each.queue)]
+    return wire.ListConsumersResponse(consumers=[writing.consumer(each) for each in shown])
+
+
 async def get_store(call: Call, said: wire.GetStoreRequest) -> wire.Store:  # noqa: ARG001
     """What the store's clock says, and what an acknowledged write survives."""
     now, durability = await call.run(lambda: (call.store.now(), call.store.durability))
@@ -87,6 +107,10 @@ async def get_store(call: Call, said: wire.GetStoreRequest) -> wire.Store:  # no
 
 def _name(said: Any) -> tuple[str]:
     return (said.name,)
+
+
+def _queue(said: Any) -> tuple[str]:
+    return (said.queue,)
 
 
 def _both(said: wire.BindRequest) -> tuple[str, str]:
@@ -115,5 +139,15 @@ METHODS = (
     _method("PurgeQueue", purge_queue, Right.MANAGE, _name, wire.QueueRequest, wire.PurgeQueueResponse),
     _method("GetStats", get_stats, Right.READ, _name, wire.QueueRequest, wire.Stats),
     _method("Wait", wait, Right.CLAIM, lambda said: said.queues, wire.WaitRequest, wire.WaitResponse),
+    _method("Beat", beat, Right.CLAIM, _queue, wire.BeatRequest, wire.Membership),
+    _method("Retire", retire, Right.CLAIM, _queue, wire.RetireRequest, wire.RetireResponse),
+    _method(
+        "ListConsumers",
+        list_consumers,
+        Right.READ,
+        None,
+        wire.ListConsumersRequest,
+        wire.ListConsumersResponse,
+    ),
     _method("GetStore", get_store, Right.READ, _nobody, wire.GetStoreRequest, wire.Store),
 )

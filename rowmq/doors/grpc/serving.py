@@ -18,8 +18,9 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.core.message import LARGEST_BODY
 from rowmq.doors.grpc import native, routeguide
 from rowmq.doors.grpc.call import Broker
+from rowmq.doors.grpc.inbox import PATIENCE
 from rowmq.doors.grpc.method import service
-from rowmq.doors.grpc.peers import PATIENCE, Peers
+from rowmq.doors.grpc.peers import Peers
 from rowmq.doors.grpc.routeguide import RouteGuide
 
 LARGEST = LARGEST_BODY + 2**20

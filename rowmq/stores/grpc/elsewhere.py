@@ -19,14 +19,6 @@ class Elsewhere:
         refuse(f"{self._role}.{name}")
 
 
-class Consumers(Elsewhere):
-    """Who is consuming is not known here; whoever leads, it is somebody at the server."""
-
-    def lead(self, *_: Any, **__: Any) -> bool:
-        """Leave the lead to the server."""
-        return False
-
-
 class Schedules(Elsewhere):
     """The server fires schedules."""
 

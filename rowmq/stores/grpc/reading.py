@@ -8,7 +8,7 @@ from uuid import UUID
 from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import InvalidMessage, InvalidSetting
-from rowmq.core.history import Stats
+from rowmq.core.history import ConsumerInfo, Stats
 from rowmq.core.message import DEDUP_WINDOW, Message, check_json
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Retry, Settled
 from rowmq.core.queue import Archive, Guarantee, Queue, Rate
@@ -133,6 +133,12 @@ def stats(said: wire.Stats) -> Stats:
     """A queue's counts."""
     counts = (said.ready, said.scheduled, said.leased, said.done, said.dead)
     return Stats(*counts, span(said, "oldest_age"))
+
+
+def consumer(said: wire.Consumer) -> ConsumerInfo:
+    """A consumer that is alive."""
+    born, until = moment(said, "born_at") or EPOCH, moment(said, "alive_until") or EPOCH
+    return ConsumerInfo(said.queue, said.name, born, until)
 
 
 def optional(said: Any, name: str) -> Any:

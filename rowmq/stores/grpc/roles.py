@@ -3,11 +3,12 @@
 import builtins
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from rowmq.core.delivery import Membership, check_ttl
 from rowmq.core.errors import QueueNotFound
-from rowmq.core.history import Stats
+from rowmq.core.history import ConsumerInfo, Stats
 from rowmq.core.message import Message
 from rowmq.core.names import check_name
 from rowmq.core.outcome import State
@@ -15,6 +16,7 @@ from rowmq.core.queue import Queue, changed
 from rowmq.stores.grpc import reading, writing
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from rowmq.stores.grpc.elsewhere import refuse, refuse_clock, refuse_transaction
+from rowmq.stores.grpc.times import length
 from rowmq.stores.grpc.transport import Transport
 
 
@@ -110,3 +112,35 @@ class GrpcTopics:
     def _bound(self, method: str, topic: str, queue: str) -> bool:
         asked = wire.BindRequest(topic=topic, queue=queue)
         return bool(self._transport.ask(method, asked, wire.BindResponse).changed)
+
+
+class GrpcConsumers:
+    """Who is consuming."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def beat(self, queue: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> Membership:
+        """Register the consumer, or keep it alive, and tell its place."""
+        refuse_clock(now)
+        check_name(consumer, "consumer name")
+        check_ttl("consumer", ttl)
+        asked = wire.BeatRequest(queue=queue, consumer=consumer, ttl=length(ttl))
+        found = self._transport.ask("Beat", asked, wire.Membership, again=True)
+        return Membership(found.index, found.count, found.joined)
+
+    def retire(self, queue: str, consumer: str) -> bool:
+        """Forget the consumer at once; False if it was not registered."""
+        asked = wire.RetireRequest(queue=queue, consumer=consumer)
+        return bool(self._transport.ask("Retire", asked, wire.RetireResponse).changed)
+
+    def list(self, queue: str | None = None, *, now: datetime | None = None) -> builtins.list[ConsumerInfo]:
+        """The consumers alive now, by queue and birth."""
+        refuse_clock(now)
+        asked = wire.ListConsumersRequest(queue=queue or "")
+        found = self._transport.ask("ListConsumers", asked, wire.ListConsumersResponse, changes=False)
+        return [reading.consumer(each) for each in found.consumers]
+
+    def lead(self, role: str, consumer: str, ttl: timedelta, *, now: datetime | None = None) -> bool:  # noqa: ARG002 - whoever asks
+        """Leave every lead to the server."""
+        return False

@@ -473,6 +473,64 @@ class WaitResponse(_message.Message):
     woken: bool
     def __init__(self, woken: _Optional[bool] = ...) -> None: ...
 
+class BeatRequest(_message.Message):
+    __slots__ = ("queue", "consumer", "ttl")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    consumer: str
+    ttl: _duration_pb2.Duration
+    def __init__(self, queue: _Optional[str] = ..., consumer: _Optional[str] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Membership(_message.Message):
+    __slots__ = ("index", "count", "joined")
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    JOINED_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    count: int
+    joined: bool
+    def __init__(self, index: _Optional[int] = ..., count: _Optional[int] = ..., joined: _Optional[bool] = ...) -> None: ...
+
+class RetireRequest(_message.Message):
+    __slots__ = ("queue", "consumer")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    CONSUMER_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    consumer: str
+    def __init__(self, queue: _Optional[str] = ..., consumer: _Optional[str] = ...) -> None: ...
+
+class RetireResponse(_message.Message):
+    __slots__ = ("changed",)
+    CHANGED_FIELD_NUMBER: _ClassVar[int]
+    changed: bool
+    def __init__(self, changed: _Optional[bool] = ...) -> None: ...
+
+class ListConsumersRequest(_message.Message):
+    __slots__ = ("queue",)
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    def __init__(self, queue: _Optional[str] = ...) -> None: ...
+
+class Consumer(_message.Message):
+    __slots__ = ("queue", "name", "born_at", "alive_until")
+    QUEUE_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    BORN_AT_FIELD_NUMBER: _ClassVar[int]
+    ALIVE_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    queue: str
+    name: str
+    born_at: _timestamp_pb2.Timestamp
+    alive_until: _timestamp_pb2.Timestamp
+    def __init__(self, queue: _Optional[str] = ..., name: _Optional[str] = ..., born_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., alive_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListConsumersResponse(_message.Message):
+    __slots__ = ("consumers",)
+    CONSUMERS_FIELD_NUMBER: _ClassVar[int]
+    consumers: _containers.RepeatedCompositeFieldContainer[Consumer]
+    def __init__(self, consumers: _Optional[_Iterable[_Union[Consumer, _Mapping]]] = ...) -> None: ...
+
 class GetStoreRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...

@@ -15,7 +15,7 @@ from rowmq.core.outcome import Settled
 from rowmq.stores.grpc import elsewhere, reading, writing
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from rowmq.stores.grpc.elsewhere import refuse, refuse_clock, refuse_transaction
-from rowmq.stores.grpc.roles import GrpcQueues, GrpcTopics
+from rowmq.stores.grpc.roles import GrpcConsumers, GrpcQueues, GrpcTopics
 from rowmq.stores.grpc.times import length, moment
 from rowmq.stores.grpc.transport import Transport
 
@@ -27,7 +27,7 @@ LONGEST_WAIT = 20.0
 class GrpcStore:
     """A store behind a RowMQ server: queues and topics. It may be used from many threads, and after a fork.
 
-    Schedules, consumers' places and history are Unsupported; the server itself fires and sweeps.
+    Schedules and history are Unsupported; the server itself fires and sweeps.
     """
 
     queues: core.Queues
@@ -39,7 +39,7 @@ class GrpcStore:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.queues, self.topics = GrpcQueues(transport), GrpcTopics(transport)
-        self.consumers = cast("core.Consumers", elsewhere.Consumers("consumers"))
+        self.consumers = GrpcConsumers(transport)
         self.schedules = cast("core.Schedules", elsewhere.Schedules("schedules"))
         self.history = cast("core.History", elsewhere.History("history"))
 

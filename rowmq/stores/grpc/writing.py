@@ -6,7 +6,7 @@ from typing import Any
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Delivery, Want
-from rowmq.core.history import Stats
+from rowmq.core.history import ConsumerInfo, Stats
 from rowmq.core.message import Message, Pushed
 from rowmq.core.outcome import Ack, Bury, Outcome, Release, Retry, Settled
 from rowmq.core.queue import Queue, Rate
@@ -117,6 +117,12 @@ def stats(said: Stats) -> wire.Stats:
     return wire.Stats(
         ready=ready, scheduled=scheduled, leased=leased, done=done, dead=dead, oldest_age=length(age)
     )
+
+
+def consumer(said: ConsumerInfo) -> wire.Consumer:
+    """A consumer that is alive."""
+    born, until = stamp(said.born_at), stamp(said.alive_until)
+    return wire.Consumer(queue=said.queue, name=said.name, born_at=born, alive_until=until)
 
 
 def _settings(said: Mapping[str, Any]) -> wire.Settings:

@@ -83,7 +83,7 @@ def code_of(caller: Caller, service: str, method: Method, asked: Any) -> str:
 OURS = [(native.NAME, each) for each in native.METHODS]
 GOMQS = [("routeguide.RouteGuide", each) for each in RouteGuide(None).methods()]  # type: ignore[arg-type]
 ALL = [*OURS, *GOMQS]
-LATE = {"Extend", "Settle", "GetStore", "ListBindings", "ListQueues", "Observe"}
+LATE = {"Extend", "Settle", "GetStore", "ListBindings", "ListQueues", "ListConsumers", "Observe"}
 """What is about no name until receipts are opened, lists are made or keys are known."""
 
 
