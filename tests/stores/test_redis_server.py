@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Thread, Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -180,24 +180,41 @@ def await_busy(admin: redis.Redis) -> None:
             time.sleep(0.01)
 
 
-def test_a_server_busy_with_somebodys_script_is_asked_again_and_then_unavailable(
-    store: Store, server: Server, admin: redis.Redis
-) -> None:
-    with configured(admin, busy_reply_threshold="50"), connect_redis(server.url) as hog:
+@contextmanager
+def busy(server: Server, admin: redis.Redis) -> Iterator[None]:
+    """Keep the server busy with a script, which whoever asks may kill."""
 
-        def spin() -> None:
-            with pytest.raises(redis.ResponseError):
-                hog.eval("while true do end", 0)
+    def spin() -> None:
+        with connect_redis(server.url) as hog, pytest.raises(redis.ResponseError, match="killed"):
+            hog.eval("while true do end", 0)
 
+    with configured(admin, busy_reply_threshold="50"):
         spinning = Thread(target=spin)
         spinning.start()
         try:
             await_busy(admin)
-            assert "busy with another script" in said(lambda: push(store))
+            yield
         finally:
-            admin.script_kill()
+            with suppress(redis.ResponseError):  # it has been killed
+                admin.script_kill()
             spinning.join(10)
+
+
+def test_a_server_busy_with_somebodys_script_for_long_is_unavailable(
+    store: Store, server: Server, admin: redis.Redis
+) -> None:
+    with busy(server, admin):
+        assert "busy with another script" in said(lambda: push(store))
     push(store)
+
+
+def test_a_server_busy_with_somebodys_script_for_a_moment_is_waited_for(
+    store: Store, server: Server, admin: redis.Redis
+) -> None:
+    with busy(server, admin):
+        Timer(0.3, admin.script_kill).start()
+        push(store)
+    assert store.queues.stats("q").ready == 1
 
 
 def test_a_server_that_is_loading_says_so_and_is_there_afterwards() -> None:
