@@ -14,6 +14,15 @@ import pytest
 from tests.doors.grpc.gomq import GOMQ, connected, crowd
 from tests.doors.http.serving import free_port, served
 
+# To add a store, name the fixture of its URL here.
+STORES = {"sqlite": "sqlite_url", "postgres": "emptied_postgres_url", "redis": "redis_url"}
+
+
+@pytest.fixture(params=list(STORES.values()), ids=list(STORES))
+def url(request: pytest.FixtureRequest) -> str:
+    found: str = request.getfixturevalue(request.param)
+    return found
+
 
 @pytest.fixture
 def address(url: str, tmp_path: Path) -> Iterator[str]:
@@ -22,6 +31,7 @@ def address(url: str, tmp_path: Path) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
 
 
+@pytest.mark.timeout(400)
 def test_a_hundred_consumers_get_a_thousand_messages_each_from_a_hundred_publishers(address: str) -> None:
     async def publish(gomq: GOMQ, number: int) -> None:
         for each in range(10):
@@ -30,7 +40,9 @@ def test_a_hundred_consumers_get_a_thousand_messages_each_from_a_hundred_publish
     async def main() -> None:
         async with crowd(address, 100) as publishers, crowd(address, 100) as consumers:
             await asyncio.gather(*(each.subscribe("orders", f"c{n}") for n, each in enumerate(consumers)))
-            receiving = [asyncio.create_task(each.receive(f"c{n}", 1000)) for n, each in enumerate(consumers)]
+            receiving = [
+                asyncio.create_task(each.receive(f"c{n}", 1000, 300)) for n, each in enumerate(consumers)
+            ]
             await asyncio.gather(*(publish(each, number) for number, each in enumerate(publishers)))
             expected = Counter(f"{number}.{each}".encode() for number in range(100) for each in range(10))
             for records in await asyncio.gather(*receiving):
