@@ -29,7 +29,7 @@ servers: ## install PostgreSQL, MariaDB and Node.js when they are missing (as ro
 
 clients: servers $(CLIENTS) ## install the clients of other languages and ages that the server is tested with
 
-$(CLIENTS): $(STAMP) tests/install_clients.sh tests/doors/http/sqs/javascript/package.json tests/doors/http/sqs/old_boto3.txt
+$(CLIENTS): $(STAMP) tests/install_clients.sh tests/doors/http/sqs/javascript/package.json tests/doors/http/sqs/old_boto3.txt tests/doors/grpc/javascript/package.json
 	@sh tests/install_clients.sh
 	@touch $@
 
