@@ -328,8 +328,15 @@ def test_every_script_says_what_it_does_takes_and_returns() -> None:
         assert ("ARGV" in "\n".join(rest).replace(header, "")) == ("-- ARGV" in header), path
 
 
+def test_the_first_wait_ends_at_once_because_nobody_listened_before(store: RedisStore) -> None:
+    put_queue(store)
+    assert store.wait(["q"], timedelta(seconds=20))
+    assert not store.wait(["q"], timedelta(milliseconds=1))
+
+
 def test_a_wait_ends_when_another_store_pushes(store: RedisStore, redis_url: str) -> None:
     put_queue(store)
+    store.wait(["q"], timedelta(0))
     with closing(opened(redis_url)) as other:
         for _ in range(100):
             if store.wait(["q"], timedelta(milliseconds=20)):

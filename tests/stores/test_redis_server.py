@@ -287,6 +287,7 @@ def test_the_rights_that_are_documented_are_enough(server: Server, admin: redis.
         assert store.topics.bindings()
         assert store.consumers.list() is not None
         assert store.queues.drop("q")
+        store.wait(["letters"], timedelta(0))
         assert not store.wait(["letters"], timedelta(milliseconds=1))
     with connect_redis(url) as limited, pytest.raises(redis.ResponseError, match="permission"):
         limited.get("something")

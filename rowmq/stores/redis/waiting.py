@@ -66,7 +66,10 @@ class Listening:
 
     def _lead(self, queues: Collection[bytes], seen: int, until: float) -> bool:
         try:
-            connection = self._listening()
+            connection = self._connection
+            if connection is None:  # what happened before we listened is not heard: have the caller look
+                self._listen()
+                return not self._closed
             while not self._closed and self._seen(queues) == seen:
                 left = until - time.monotonic()
                 if left <= 0 and not connection.can_read(timeout=0):
@@ -78,12 +81,10 @@ class Listening:
             time.sleep(max(0.0, min(POLL, until - time.monotonic())))
         return not self._closed
 
-    def _listening(self) -> Wire:
-        if self._connection is None:
-            connection = self._server.connect()
-            exchange(connection, "SUBSCRIBE", self._channel)
-            self._connection = connection
-        return self._connection
+    def _listen(self) -> None:
+        connection = self._server.connect()
+        exchange(connection, "SUBSCRIBE", self._channel)
+        self._connection = connection
 
     def _note(self, queue: bytes) -> None:
         with self._turn:
