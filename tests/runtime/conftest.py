@@ -1,4 +1,4 @@
-"""The fixture `mq`: each test that takes it runs with a client on memory, SQLite and PostgreSQL."""
+"""The fixture `mq`: each test that takes it runs with a client on memory, SQLite, PostgreSQL and Redis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def url(request: pytest.FixtureRequest) -> str:
     return found
 
 
-@pytest.fixture(params=("memory", "sqlite", "postgres"))
+@pytest.fixture(params=("memory", "sqlite", "postgres", "redis"))
 def mq(request: pytest.FixtureRequest) -> Iterator[rowmq.Client]:
     url = "memory://" if request.param == "memory" else request.getfixturevalue(f"{request.param}_url")
     with rowmq.connect(url) as client:
