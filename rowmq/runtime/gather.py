@@ -125,6 +125,11 @@ class Gather:
         self._polls.rest()
 
     @property
+    def resting(self) -> bool:
+        """Whether nobody may wait for messages any more."""
+        return self._polls.resting
+
+    @property
     def waiting(self) -> int:
         """How many callers wait for the store."""
         return sum(len(lane.waiting) for lane in self._lanes)

@@ -77,6 +77,11 @@ class LongPolls:
         """How many wait; who waits for several queues counts for each."""
         return sum(len(line.waiters) for line in list(self._lines.values()))
 
+    @property
+    def resting(self) -> bool:
+        """Whether nobody may wait any longer."""
+        return self._resting
+
     def rest(self) -> None:
         """Let nobody wait any longer, now or later."""
         self._resting = True

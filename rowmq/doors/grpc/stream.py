@@ -6,6 +6,8 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
+from grpc import StatusCode
+
 from rowmq.core.delivery import Delivery, Settlement, Want
 from rowmq.core.errors import StoreError
 from rowmq.core.outcome import ACK, Settled
@@ -15,7 +17,7 @@ from rowmq.doors.grpc.call import Call
 from rowmq.doors.grpc.messages import LARGEST_BATCH, LONGEST_WAIT
 from rowmq.doors.grpc.method import Method
 from rowmq.doors.grpc.receipts import sealing
-from rowmq.doors.grpc.status import invalid
+from rowmq.doors.grpc.status import Denied, invalid
 from rowmq.doors.grpc.subscription import Subscription
 from rowmq.doors.right import Right
 from rowmq.stores.grpc import reading, writing
@@ -144,6 +146,8 @@ class Stream:
         while True:
             limit = await self._limit()
             found = await self._call.gather.claim(self._found.queue, self._want(limit), wait=LONGEST_WAIT)
+            if not found and self._call.gather.resting:
+                raise Denied(StatusCode.UNAVAILABLE, "the server is stopping; subscribe again in a moment")
             self._guess = max((len(each.body) for each in found), default=self._guess)
             for frame in self._frames(await self._chosen(found)):
                 await self._answers.put(frame)

@@ -1,0 +1,95 @@
+"""gRPC in ``rowmq serve``: beside HTTP, in several processes, left out, and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import httpx
+import pytest
+
+import rowmq
+from rowmq.core.delivery import Want
+from rowmq.doors.cli.beside import beside
+from rowmq.runtime.config import load
+from rowmq.stores.grpc import rowmq_pb2 as wire
+from tests.doors.grpc.gomq import crowd
+from tests.doors.grpc.serving import Caller
+from tests.doors.http.serving import free_port, served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_http_and_grpc_serve_the_same_store_and_receipts(tmp_path: Path) -> None:
+    port = free_port()
+    with served("-d", "q.db", "--grpc-port", str(port), folder=tmp_path) as server:
+        with rowmq.connect(f"grpc://127.0.0.1:{port}") as mq:
+            mq.queue("q").push(7)
+            (found,) = mq.store.claim("q", [Want()])[0]
+        receipt = f"{found.seq}.{found.token.decode()}"
+        said = {"settlements": [{"receipt": receipt, "outcome": "ack"}]}
+        answer = httpx.post(f"{server.url}/v1/settle", json=said)
+        assert answer.json() == {"results": ["settled"]}, answer.text
+
+
+def test_several_processes_serve_one_port(tmp_path: Path, postgres_url: str) -> None:
+    port = free_port()
+
+    async def main(address: str) -> None:
+        async with crowd(address, 13) as (publisher, *consumers):
+            await asyncio.gather(*(each.subscribe("a", "c") for each in consumers))
+            await asyncio.gather(*(publisher.publish("a", b"%d" % number) for number in range(20)))
+            for found in await asyncio.gather(*(each.receive("c", 20) for each in consumers)):
+                assert len(found) == 20
+
+    arguments = ("--url", postgres_url, "--workers", "2", "--grpc-port", str(port))
+    with served(*arguments, folder=tmp_path):
+        asyncio.run(main(f"127.0.0.1:{port}"))
+
+
+def test_open_streams_do_not_hold_up_a_stop(tmp_path: Path) -> None:
+    port = free_port()
+
+    def requests() -> Any:
+        yield wire.SubscribeRequest(start=wire.Start(topic="t"))
+        time.sleep(30)
+
+    with (
+        served("-d", "q.db", "--grpc-port", str(port), folder=tmp_path, ends=False) as server,
+        Caller(f"127.0.0.1:{port}") as caller,
+    ):
+        path = "/rowmq.v1.RowMQ/Subscribe"
+        call = caller.streamed(path, requests(), wire.SubscribeResponse, wire.SubscribeRequest)
+        assert next(call).started.queue
+        began = time.monotonic()
+        server.process.send_signal(signal.SIGTERM)
+        with pytest.raises(grpc.RpcError) as stopped:
+            next(call)
+        assert stopped.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert server.process.wait(10) == 0
+        assert time.monotonic() - began < 8
+
+
+def test_without_its_packages_grpc_is_left_out_and_the_log_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("rowmq.doors.grpc.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    monkeypatch.setitem(sys.modules, "grpc_health.v1", None)
+    with beside(load({"url": "memory://"})) as found:
+        assert found is None
+    assert "pip install 'rowmq[grpc]'" in caplog.text
+
+
+def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path) -> None:
+    port = free_port()
+    with served("-d", "a.db", "--grpc-port", str(port), folder=tmp_path):
+        config = load({"url": "memory://", "server.grpc_port": port})
+        with pytest.raises(rowmq.InvalidSetting, match=f"port {port} for gRPC.*--grpc-port"), beside(config):
+            pass
