@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import grpc.aio
@@ -12,6 +13,7 @@ import pytest
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import connected
 from tests.doors.http.serving import free_port, served
+from tests.servers import Server, ServerMissingError, redis_server, skip_or_fail
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -123,3 +125,34 @@ def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(
         first.process.wait()
     with served(*arguments, folder=tmp_path):
         asyncio.run(after())
+
+
+def test_nothing_acknowledged_is_lost_when_redis_is_killed_in_the_middle(tmp_path: Path) -> None:
+    port, total = free_port(), 200
+    address = f"127.0.0.1:{port}"
+    acknowledged: list[bytes] = []
+
+    async def main(redis: Server) -> None:
+        async with connected(address) as consumer:
+            await consumer.subscribe("orders", "c")
+            publishing = asyncio.create_task(publish(address, acknowledged, total))
+            while len(acknowledged) < total // 3:  # noqa: ASYNC110 - a test looks on
+                await asyncio.sleep(0.01)
+            redis.kill()
+            redis.restart()
+            async with asyncio.timeout(60):
+                await publishing
+                received: set[bytes] = set()
+                while len(received) < total:
+                    with suppress(grpc.aio.AioRpcError):
+                        received |= {record.value.payload for record in await consumer.observe("c")}
+        assert received == set(acknowledged)
+
+    try:
+        with (
+            redis_server(appendonly="yes", appendfsync="always") as redis,
+            served("--url", redis.url, "--grpc-port", str(port), folder=tmp_path),
+        ):
+            asyncio.run(main(redis))
+    except ServerMissingError as missing:
+        skip_or_fail(missing)
