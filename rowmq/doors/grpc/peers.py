@@ -106,6 +106,14 @@ class Peers:
         for each in peers:
             each.inboxes = [x for x in found if x.consumer == each.consumer and x.peer == each.name]
 
+    def _look_again(self, found: Sequence[Inbox]) -> None:
+        """Learn what other servers have changed; a peer that they took for gone joins anew when it calls."""
+        had = [each for each in self._peers.values() if each.inboxes]
+        self._refresh(had, found)
+        for each in had:
+            if not each.inboxes:
+                self._peers.pop((each.consumer, each.name), None)
+
     def _of(self, consumer: str) -> list[Peer]:
         return [each for each in self._peers.values() if each.consumer == consumer]
 
@@ -127,12 +135,11 @@ class Peers:
         if await self._gather.run(lambda: self._inboxes.store.consumers.lead(ROLE, self._me, lead)) or first:
             abandoned = await self._gather.run(self._inboxes.abandoned)
             for consumer, name in dict.fromkeys((each.consumer, each.peer) for each in abandoned):
-                if (consumer, name) not in self._peers:
-                    await self._end(consumer, name)
+                await self._end(consumer, name)
             await self._gather.run(self._inboxes.forget)
             await self._gather.run(lambda: subscription.clear(self._inboxes.store))
         if self._peers:
-            self._refresh(list(self._peers.values()), await self._gather.run(self._inboxes.all))
+            self._look_again(await self._gather.run(self._inboxes.all))
 
     async def _leave(self, peer: Peer) -> None:
         peer.gone = True
@@ -143,7 +150,8 @@ class Peers:
 
     async def _end(self, consumer: str, name: str) -> None:
         async with self._alone(consumer):
-            await self._gather.run(lambda: self._inboxes.leave(consumer, name))
+            if (consumer, name) not in self._peers:  # it may have come back meanwhile
+                await self._gather.run(lambda: self._inboxes.leave(consumer, name))
 
     @asynccontextmanager
     async def _alone(self, consumer: str) -> AsyncIterator[None]:

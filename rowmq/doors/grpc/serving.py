@@ -91,8 +91,9 @@ class Reserved:
             with socket.create_server(address[:2], family=family) as probe:  # fails if somebody is there
                 self.port = probe.getsockname()[1]
             self.held = socket.socket(family, socket.SOCK_STREAM)
-            self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            self.held.bind((address[0], self.port))
+            if hasattr(socket, "SO_REUSEPORT"):  # elsewhere there is one process, and it has to be quick
+                self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                self.held.bind((address[0], self.port))
         except OSError as error:
             raise InvalidSetting(
                 f"cannot listen at {self.host} port {self.port} for gRPC: {error.strerror or error};"

@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from rowmq.doors.grpc import routeguide_pb2 as wire
-from rowmq.doors.grpc.inbox import Inbox
+from rowmq.doors.grpc.inbox import Inbox, Inboxes
 from rowmq.stores.memory import MemoryStore
 from tests.doors.grpc.serving import Caller, serving
 from tests.doors.http.serving import free_port
@@ -209,6 +209,16 @@ def test_a_server_that_starts_again_knows_that_its_former_peers_are_gone(store: 
         peer.publish("a", b"1")
     with serving(store, run="two", port=port) as address, Peer(address) as peer:
         assert peer.until("c", 1) == [b"1"]
+
+
+def test_a_peer_that_another_server_took_for_gone_joins_anew(store: MemoryStore) -> None:
+    with serving(store, patience=SHORT) as address, Peer(address) as peer:
+        peer.subscribe("a", "c")
+        (inbox,) = inboxes(store)
+        Inboxes(store, server="other", run="two", alive=SHORT).leave("c", inbox.peer)
+        peer.publish("a", b"1")
+        assert peer.until("c", 1) == [b"1"]
+        assert [each.peer for each in inboxes(store)] == [inbox.peer]
 
 
 def test_names_of_any_length_and_likeness_are_kept_apart(address: str) -> None:

@@ -1,0 +1,87 @@
+"""What a peer was sent, and what comes again, without a server around it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+from rowmq.core.message import Message
+from rowmq.doors.grpc.inbox import PATIENCE, Inboxes
+from rowmq.doors.grpc.news import News
+from rowmq.doors.grpc.peer import Peer, Sent
+from rowmq.runtime.gather import Gather
+from rowmq.stores.fresh import new_id
+from rowmq.stores.memory import MemoryStore
+
+
+@asynccontextmanager
+async def gathered(store: MemoryStore) -> AsyncIterator[Gather]:
+    gather = Gather(store)
+    gather.start()
+    try:
+        yield gather
+    finally:
+        await gather.close()
+
+
+def joined(store: MemoryStore) -> Peer:
+    """A peer with one inbox, and three messages in it."""
+    inboxes = Inboxes(store, server="here", run="one", alive=PATIENCE)
+    peer = Peer("c", "p", inboxes.complete("c", "a", "p", lambda *_: None))
+    store.topics.publish("a", [Message(id=new_id(), body=b"%d" % n, binary=True) for n in range(3)])
+    return peer
+
+
+def bodies(sent: Sent) -> list[bytes]:
+    return [each.body for _, each in sent]
+
+
+def test_an_answer_that_never_left_comes_again_before_everything_else() -> None:
+    async def main() -> None:
+        store = MemoryStore()
+        peer, news = joined(store), News()
+        async with gathered(store) as gather:
+            await peer.fetch(gather, news)
+            sent = peer.take()
+            peer.untake(sent)
+            store.topics.publish("a", [Message(id=new_id(), body=b"3", binary=True)])
+            news.ring("a")
+            await peer.fetch(gather, news)
+            assert bodies(peer.take()) == bodies(sent) == [b"0", b"1", b"2"]
+            await peer.fetch(gather, news)
+            assert bodies(peer.take()) == [b"3"]
+
+    asyncio.run(main())
+
+
+def test_an_inbox_found_empty_is_not_asked_again_before_there_is_news() -> None:
+    async def main() -> None:
+        store, asked = MemoryStore(), []
+        peer, news = joined(store), News()
+        real = store.claim
+        store.claim = lambda *said, **rest: asked.append(1) or real(*said, **rest)  # type: ignore[func-returns-value,method-assign]
+        async with gathered(store) as gather:
+            for _ in range(5):
+                await peer.fetch(gather, news)
+                peer.take()
+            assert len(asked) == 1
+            news.ring("a")
+            await peer.fetch(gather, news)
+            assert len(asked) == 2
+
+    asyncio.run(main())
+
+
+def test_what_waits_too_long_for_a_consumers_next_peer_is_dropped() -> None:
+    store = MemoryStore()
+    joined(store)
+    inboxes = Inboxes(store, server="here", run="one", alive=PATIENCE)
+    inboxes.leave("c", "p")
+    inboxes.forget()
+    assert len(inboxes.all()) == 1
+    later = datetime.now(UTC) + timedelta(days=8)
+    store.now = lambda: later  # type: ignore[method-assign]
+    inboxes.forget()
+    assert inboxes.all() == []
