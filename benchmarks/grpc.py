@@ -26,8 +26,8 @@ from grpc_health.v1 import health_pb2
 
 from benchmarks.places import places
 from rowmq.stores.grpc import rowmq_pb2 as wire
-from tests.doors.http.serving import free_port, served
-from tests.servers import fresh_redis_prefix, private_redis
+from tests.doors.http.serving import served
+from tests.servers import free_port, fresh_redis_prefix, private_redis
 
 KINDS = ("sqlite", "postgres", "mysql", "redis")
 SERVICE = "/rowmq.v1.RowMQ"

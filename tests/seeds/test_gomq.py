@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.doors.grpc.gomq import GOMQ, connected, crowd
-from tests.doors.http.serving import free_port, served
+from tests.doors.http.serving import served
+from tests.servers import free_port
 
 # To add a store, name the fixture of its URL here.
 STORES = {"sqlite": "sqlite_url", "postgres": "emptied_postgres_url", "redis": "redis_url"}

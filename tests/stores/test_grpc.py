@@ -29,7 +29,8 @@ from rowmq.stores.fresh import new_id
 from rowmq.stores.memory import MemoryStore
 from tests.doors.grpc.serving import serving as grpc_serving
 from tests.doors.http.asked import token_text, write_tokens
-from tests.doors.http.serving import free_port, served
+from tests.doors.http.serving import served
+from tests.servers import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

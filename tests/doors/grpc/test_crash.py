@@ -12,8 +12,8 @@ import pytest
 
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import connected
-from tests.doors.http.serving import free_port, served
-from tests.servers import Server, ServerMissingError, redis_server, skip_or_fail
+from tests.doors.http.serving import served
+from tests.servers import Server, ServerMissingError, free_port, redis_server, skip_or_fail
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -15,8 +15,8 @@ import pytest
 import rowmq
 from rowmq.doors.grpc import native
 from rowmq.doors.grpc.status import TABLE
-from tests.doors.http.serving import free_port, served
-from tests.servers import ServerMissingError, skip_or_fail
+from tests.doors.http.serving import served
+from tests.servers import ServerMissingError, free_port, skip_or_fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

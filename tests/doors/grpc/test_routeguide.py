@@ -13,7 +13,7 @@ from rowmq.doors.grpc import routeguide_pb2 as wire
 from rowmq.doors.grpc.inbox import Inbox, Inboxes
 from rowmq.stores.memory import MemoryStore
 from tests.doors.grpc.serving import Caller, serving
-from tests.doors.http.serving import free_port
+from tests.servers import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

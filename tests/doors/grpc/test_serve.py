@@ -19,7 +19,8 @@ from rowmq.runtime.config import load
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import crowd
 from tests.doors.grpc.serving import Caller
-from tests.doors.http.serving import free_port, served
+from tests.doors.http.serving import served
+from tests.servers import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
