@@ -140,13 +140,11 @@ class Inboxes:
 
     def abandoned(self) -> list[Inbox]:
         """Inboxes whose peer has gone without this run noticing: with its server, or long ago."""
-        alive = {each.queue for each in self.store.consumers.list()}
-        return [
-            each
-            for each in self.all()
-            if each.peer
-            and (each.queue not in alive or (each.server == self._server and each.run != self._run))
-        ]
+        found = [each for each in self.all() if each.peer]
+        alive, now = {each.queue for each in self.store.consumers.list()}, self.store.now()
+        silent = [each for each in found if each.queue not in alive and each.since + self._alive < now]
+        former = [each for each in found if each.server == self._server and each.run != self._run]
+        return [*silent, *former]
 
     def forget(self) -> None:
         """Drop what has waited too long for a consumer's next peer."""

@@ -106,13 +106,16 @@ class Peers:
         for each in peers:
             each.inboxes = [x for x in found if x.consumer == each.consumer and x.peer == each.name]
 
-    def _look_again(self, found: Sequence[Inbox]) -> None:
+    async def _look_again(self) -> None:
         """Learn what other servers have changed; a peer that they took for gone joins anew when it calls."""
-        had = [each for each in self._peers.values() if each.inboxes]
-        self._refresh(had, found)
-        for each in had:
-            if not each.inboxes:
-                self._peers.pop((each.consumer, each.name), None)
+        before = [(each, each.inboxes) for each in self._peers.values() if each.inboxes]
+        found = await self._gather.run(self._inboxes.all) if before else []
+        for peer, had in before:
+            if peer.inboxes is had:  # else it was changed here meanwhile, and what was found is older
+                self._refresh([peer], found)
+            if not peer.inboxes:
+                self._peers.pop((peer.consumer, peer.name), None)
+                await peer.release(self._gather)
 
     def _of(self, consumer: str) -> list[Peer]:
         return [each for each in self._peers.values() if each.consumer == consumer]
@@ -138,8 +141,7 @@ class Peers:
                 await self._end(consumer, name)
             await self._gather.run(self._inboxes.forget)
             await self._gather.run(lambda: subscription.clear(self._inboxes.store))
-        if self._peers:
-            self._look_again(await self._gather.run(self._inboxes.all))
+        await self._look_again()
 
     async def _leave(self, peer: Peer) -> None:
         peer.gone = True

@@ -15,6 +15,7 @@ from google.protobuf.duration_pb2 import Duration
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import StoreUnavailable
 from rowmq.doors.grpc import subscription
 from rowmq.stores.grpc import rowmq_pb2 as wire
@@ -242,6 +243,19 @@ def test_a_broken_stream_is_resumed_with_no_gap(address: str, store: MemoryStore
         again = Stream(second, resume=resume)
         assert again.started.resume == resume
         assert {each.payload for each in again.messages(3)} == {b"2", b"3", b"4"}
+
+
+def test_what_a_server_that_is_gone_has_sent_comes_again_at_once(caller: Caller, store: MemoryStore) -> None:
+    first = Stream(caller, topic="orders")
+    resume = first.started.resume
+    first.call.cancel()
+    publish(caller, "orders", b"1", b"2")
+    want = Want(limit=2, lease=timedelta(hours=1))
+    held: list[Delivery] = []
+    eventually(lambda: held.extend(store.claim(resume, [want])[0]) or len(held) == 2)
+    again = Stream(caller, resume=resume)
+    assert again.started.resume == resume
+    assert {each.payload for each in again.messages(2)} == {b"1", b"2"}
 
 
 def test_the_subscription_of_a_stream_that_does_not_come_back_is_dropped(
