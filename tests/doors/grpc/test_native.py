@@ -252,7 +252,12 @@ def test_what_a_server_that_is_gone_has_sent_comes_again_at_once(caller: Caller,
     publish(caller, "orders", b"1", b"2")
     want = Want(limit=2, lease=timedelta(hours=1))
     held: list[Delivery] = []
-    eventually(lambda: held.extend(store.claim(resume, [want])[0]) or len(held) == 2)
+
+    def all_held() -> bool:
+        held.extend(store.claim(resume, [want])[0])
+        return len(held) == 2
+
+    eventually(all_held)
     again = Stream(caller, resume=resume)
     assert again.started.resume == resume
     assert {each.payload for each in again.messages(2)} == {b"1", b"2"}
