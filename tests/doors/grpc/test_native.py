@@ -126,6 +126,16 @@ def test_a_claim_waits_for_a_message_and_a_cancelled_one_is_given_back(
     assert (found.payload, found.attempt) == (b"1", 1)
 
 
+def test_what_is_published_again_under_its_id_counts_once(caller: Caller, store: MemoryStore) -> None:
+    store.queues.put("all")
+    store.topics.bind("orders", "all")
+    for _ in range(2):
+        publish(caller, "orders", b"1", id=bytes(range(16)))
+    asked = wire.PublishRequest(topic="orders", messages=said(b"2", id=bytes(range(1, 17))))
+    caller.poured(f"{PATH}/PublishStream", [asked] * 3, wire.PublishStreamResponse)
+    assert store.queues.stats("all").ready == 2
+
+
 def test_a_stream_of_batches_is_stored_in_order_when_it_is_answered(
     caller: Caller, store: MemoryStore
 ) -> None:
