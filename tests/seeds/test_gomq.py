@@ -15,6 +15,7 @@ from tests.doors.grpc.gomq import GOMQ, connected, crowd
 from tests.doors.http.serving import served
 from tests.servers import free_port
 
+pytestmark = pytest.mark.timeout(300)
 # To add a store, name the fixture of its URL here.
 STORES = {"sqlite": "sqlite_url", "postgres": "emptied_postgres_url", "redis": "redis_url"}
 

@@ -41,7 +41,7 @@ class GOMQ:
         asked = wire.Identification(consumerID=consumer)
         return list((await self._call("Observe", asked, wire.RecordSet, **options)).records)
 
-    async def receive(self, consumer: str, count: int, patience: float = 60.0) -> list[wire.Record]:
+    async def receive(self, consumer: str, count: int, patience: float = 200.0) -> list[wire.Record]:
         """Observe until so many records have come, and a little longer, for any that should not."""
         found: list[wire.Record] = []
         async with asyncio.timeout(patience):
