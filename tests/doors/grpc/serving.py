@@ -94,7 +94,7 @@ class Caller:
         method = self.channel.stream_stream(
             path, request_serializer=kind.SerializeToString, response_deserializer=gives.FromString
         )
-        return method(asked, metadata=self.metadata)
+        return method(asked, metadata=self.metadata, timeout=30)
 
     def poured(self, path: str, asked: Sequence[Any], gives: Any) -> Any:
         """A call whose requests are a stream, and its one answer."""
