@@ -54,3 +54,4 @@ bench: $(STAMP) servers ## measure claims in crowded stores, stores against driv
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.worker
 	$(BIN)/python -m benchmarks.latency
+	$(BIN)/python -m benchmarks.http
