@@ -47,9 +47,13 @@ def add(one: int, other: int) -> int:
 
 @app.task(name="third_time", bind=True, max_retries=3)  # type: ignore[untyped-decorator]
 def third_time(self: Task) -> int:
-    """Fail twice, and be tried again each time."""
+    """Fail twice, and be tried again each time.
+
+    A little later: Celery sends the next try before it writes down that this one is to be repeated, and the
+    other thread could be done by then, its result overwritten.
+    """
     if self.request.retries < 2:
-        raise self.retry(countdown=0)
+        raise self.retry(countdown=1)
     return int(self.request.retries)
 
 
