@@ -34,7 +34,7 @@ from rowmq.testing.build import (
     span,
     states,
 )
-from tests.servers import connect_redis, fresh_redis_prefix
+from tests.servers import Server, connect_redis, fresh_redis_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,13 @@ COUNTERS = {
 @pytest.fixture
 def store(redis_url: str) -> Iterator[RedisStore]:
     with closing(opened(redis_url)) as store:
+        yield store
+
+
+@pytest.fixture
+def alone(own_redis: Server) -> Iterator[RedisStore]:
+    """On a server of its own, whose commands nobody else adds to."""
+    with closing(opened(own_redis.url)) as store:
         yield store
 
 
@@ -242,14 +249,14 @@ def calls(store: RedisStore) -> Counter[str]:
     return Counter({each[1]: int(each[2]) for each in found if each})
 
 
-def test_a_thousand_messages_are_one_script(store: RedisStore) -> None:
-    put_queue(store)
-    push(store, message())
-    before = calls(store)
-    answers = store.push([Batch("q", messages(500)), Batch("q", messages(500))])
+def test_a_thousand_messages_are_one_script(alone: RedisStore) -> None:
+    put_queue(alone)
+    push(alone, message())
+    before = calls(alone)
+    answers = alone.push([Batch("q", messages(500)), Batch("q", messages(500))])
     assert all(isinstance(answer, Pushed) for answer in answers)
-    assert (calls(store) - before)["evalsha"] == 1
-    assert store.queues.stats("q").ready == 1001
+    assert (calls(alone) - before)["evalsha"] == 1
+    assert alone.queues.stats("q").ready == 1001
 
 
 def test_a_batch_that_no_script_could_take_is_refused_whole(
@@ -295,17 +302,17 @@ def look_of_a_claim(store: RedisStore) -> int:
 
 @pytest.mark.timeout(300)
 def test_a_claim_costs_the_same_beside_a_hundred_thousand_finished_and_scheduled_messages(
-    store: RedisStore,
+    alone: RedisStore,
 ) -> None:
-    put_queue(store)
-    cost_of_a_claim(store)  # the script is loaded with the first
-    plain, choosy = cost_of_a_claim(store), cost_of_a_claim(store, max_age=span(60))
-    fill(store, 100_000, 100_000)
-    assert cost_of_a_claim(store) == plain
-    assert cost_of_a_claim(store, max_age=span(60)) == choosy
+    put_queue(alone)
+    cost_of_a_claim(alone)  # the script is loaded with the first
+    plain, choosy = cost_of_a_claim(alone), cost_of_a_claim(alone, max_age=span(60))
+    fill(alone, 100_000, 100_000)
+    assert cost_of_a_claim(alone) == plain
+    assert cost_of_a_claim(alone, max_age=span(60)) == choosy
     assert plain.total() < 10 * 10 + 50
-    assert min(look_of_a_claim(store) for _ in range(3)) < 2_000  # through them all it is ten times that
-    assert store.queues.stats("q", now=T0)[:4] == (0, 100_000, 80, 100_000)
+    assert min(look_of_a_claim(alone) for _ in range(3)) < 2_000  # through them all it is ten times that
+    assert alone.queues.stats("q", now=T0)[:4] == (0, 100_000, 80, 100_000)
 
 
 def test_a_search_past_ten_thousand_messages_goes_on_the_next_time(store: RedisStore) -> None:
