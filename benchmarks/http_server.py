@@ -16,8 +16,8 @@ from rowmq.doors.http import serving
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.plain import refuse
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Family, Route
+from rowmq.doors.right import Right
 
 families = serving.families
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.tokens_file import read
+from rowmq.doors.right import Right
 from tests.doors.program import Program
 
 NOW = datetime.now(UTC)

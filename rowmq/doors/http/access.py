@@ -12,10 +12,10 @@ from typing import Protocol
 from rowmq.doors.http import signature
 from rowmq.doors.http.refusal import Refusal, unauthorized
 from rowmq.doors.http.request import Request
-from rowmq.doors.http.right import ANYBODY, Principal
 from rowmq.doors.http.signature import Signature
 from rowmq.doors.http.tokens import Key, Ring, utc_now
 from rowmq.doors.http.tokens_file import Watched
+from rowmq.doors.right import ANYBODY, Principal
 
 BURST, REFILL = 20, 0.5
 """How many failures an address has at once, and how many more each second."""

@@ -17,8 +17,8 @@ from rowmq.doors.http.call import Broker, Call
 from rowmq.doors.http.guard import Guard
 from rowmq.doors.http.refusal import Refusal, bad_request, forbidden
 from rowmq.doors.http.request import Receive, Request, Scope
-from rowmq.doors.http.right import ANYBODY, Principal
 from rowmq.doors.http.route import Family, Route, Router
+from rowmq.doors.right import ANYBODY, Principal
 from rowmq.runtime.log import event, logger
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]

@@ -12,10 +12,10 @@ from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Store
 from rowmq.doors.http.access import Access
-from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.refusal import forbidden
 from rowmq.doors.http.request import Gone, Request
-from rowmq.doors.http.right import Principal, Right
+from rowmq.doors.receipt import Seal
+from rowmq.doors.right import Principal, Right
 from rowmq.runtime.client import Client
 from rowmq.runtime.gather import Gather, Held
 

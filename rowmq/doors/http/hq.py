@@ -15,8 +15,8 @@ from rowmq.doors.http.call import Call
 from rowmq.doors.http.hq_queue import Asked, Changed, Shown, change_queue, create_queue, settings_of, shown
 from rowmq.doors.http.plain import refuse
 from rowmq.doors.http.refusal import bad_request
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Family, Route
+from rowmq.doors.right import Right
 from rowmq.stores.fresh import new_id
 
 LARGEST_MESSAGE = 2 * 2**20

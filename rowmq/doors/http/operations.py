@@ -8,8 +8,8 @@ from rowmq.doors.http.answer import Answer, text
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.measuring import Measures
 from rowmq.doors.http.plain import refuse
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Family, Route
+from rowmq.doors.right import Right
 
 PATIENCE = 2.0
 """Seconds in which a store answers that is of use."""

@@ -7,7 +7,7 @@ from typing import Any
 from rowmq.doors.http.answer import JSON, Answer
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
-from rowmq.doors.http.right import Right
+from rowmq.doors.right import Right
 
 BODY_LIMIT = 16 * 2**20
 

@@ -13,10 +13,10 @@ from rowmq.doors.http.access_log import log_request
 from rowmq.doors.http.app import App, Observe
 from rowmq.doors.http.call import Broker
 from rowmq.doors.http.measuring import Measures
-from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
 from rowmq.doors.http.running import Running, bind, loop_factory
 from rowmq.doors.http.settings import Settings
+from rowmq.doors.receipt import Seal
 from rowmq.runtime.client import Client
 from rowmq.runtime.gather import Gather
 from rowmq.runtime.scheduler import Scheduler

@@ -16,7 +16,7 @@ import msgspec
 
 from rowmq.core.errors import InvalidName, InvalidSetting
 from rowmq.core.names import check_name
-from rowmq.doors.http.right import EVERYTHING, Principal, Right
+from rowmq.doors.right import EVERYTHING, Principal, Right
 
 MARK = "rowmq_"
 """What tokens begin with, so that scanners for leaked secrets can find them."""

@@ -9,7 +9,7 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.doors.http.access import ADDRESSES, BURST, REFILL, Failures, Open, Tokens, site_of
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
-from rowmq.doors.http.right import ANYBODY
+from rowmq.doors.right import ANYBODY
 from tests.doors.http.asked import SECRET, asked, bearing, token_text, write_tokens
 from tests.doors.http.raw import say, statuses
 from tests.doors.http.serving import serving

@@ -15,10 +15,10 @@ from rowmq.doors.http.access import Open
 from rowmq.doors.http.answer import Answer, text
 from rowmq.doors.http.app import App
 from rowmq.doors.http.call import Broker, Call
-from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.refusal import Refusal
-from rowmq.doors.http.right import ANYBODY, Principal, Right
 from rowmq.doors.http.route import Family, Route
+from rowmq.doors.receipt import Seal
+from rowmq.doors.right import ANYBODY, Principal, Right
 from rowmq.runtime.client import Client, connect
 from rowmq.runtime.gather import Gather
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rowmq.core.errors import InvalidInput, InvalidSetting
-from rowmq.doors.http.right import Principal, Right
 from rowmq.doors.http.tokens import Key, Token, check_pattern, digest_of, new_token, parse
 from rowmq.doors.http.tokens_file import FRESH, Watched, change, read, text_of
+from rowmq.doors.right import Principal, Right
 from tests.doors.http.asked import SECRET, key_text, token_text, write_tokens
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

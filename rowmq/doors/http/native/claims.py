@@ -13,8 +13,8 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import json
 from rowmq.doors.http.refusal import Refusal
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading, writing
 from rowmq.stores.remote.claim_shapes import (
     AdoptedClaim,

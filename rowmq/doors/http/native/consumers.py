@@ -4,8 +4,8 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import done, json, like, list_of
 from rowmq.doors.http.refusal import forbidden
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading
 from rowmq.stores.remote.queue_shapes import QueueQuery
 from rowmq.stores.remote.role_shapes import Beating, ConsumerList, ConsumerShape, Leading, Led, Place

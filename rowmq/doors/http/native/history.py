@@ -12,8 +12,8 @@ from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import SLICE, counted, json, like, list_of, streamed
 from rowmq.doors.http.native.consumers import demand_upkeep
 from rowmq.doors.http.refusal import Refusal, forbidden
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading, writing
 from rowmq.stores.remote.history_shapes import (
     Amending,

@@ -10,8 +10,8 @@ from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import json
 from rowmq.doors.http.native.importing import Import
 from rowmq.doors.http.problem import problem
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading, writing
 from rowmq.stores.remote.history_shapes import Imported
 from rowmq.stores.remote.shapes import (

@@ -6,8 +6,8 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import counted, done, json
 from rowmq.doors.http.refusal import forbidden
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading, writing
 from rowmq.stores.remote.queue_shapes import Depth, Purging, QueueChanges, QueueList, QueueShape, Redriving
 from rowmq.stores.remote.shapes import Counted, Done

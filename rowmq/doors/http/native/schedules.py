@@ -8,8 +8,8 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import done, json
 from rowmq.doors.http.refusal import forbidden
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.runtime.rule import Rule
 from rowmq.runtime.schedules import ScheduleBook
 from rowmq.stores.remote import reading, writing

@@ -5,8 +5,8 @@ from importlib.metadata import version
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import json, like
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote.history_shapes import DurabilityShape, StoreShape
 
 

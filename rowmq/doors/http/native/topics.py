@@ -6,8 +6,8 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import done, json
 from rowmq.doors.http.native.messages import PUSH_LIMIT
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.route import Route
+from rowmq.doors.right import Right
 from rowmq.stores.remote import reading
 from rowmq.stores.remote.role_shapes import Published, Publishing, TopicList, TopicShape
 from rowmq.stores.remote.shapes import Done

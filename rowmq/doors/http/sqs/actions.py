@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rowmq.core.names import check_name
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import (
     deleting,
     moving,
@@ -22,6 +21,7 @@ from rowmq.doors.http.sqs.address import named_by_arn, queue_named_by
 from rowmq.doors.http.sqs.asked import Result
 from rowmq.doors.http.sqs.errors import invalid
 from rowmq.doors.http.sqs.moves import source_of
+from rowmq.doors.right import Right
 
 
 def by_url(given: Any) -> str:

@@ -7,13 +7,13 @@ import msgspec
 
 from rowmq.core.clock import micros
 from rowmq.core.queue import Queue
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs.address import named_by_arn
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import Fault, invalid
 from rowmq.doors.http.sqs.limits import check_count
 from rowmq.doors.http.sqs.moves import Move, active_move, handle_of, moves_of, with_moves
 from rowmq.doors.http.sqs.shapes import CancelMessageMoveTask, ListMessageMoveTasks, StartMessageMoveTask
+from rowmq.doors.right import Right
 
 FASTEST = 500
 MOST_LISTED = 10

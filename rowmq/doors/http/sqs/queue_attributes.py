@@ -5,12 +5,12 @@ from typing import Any
 
 from rowmq.core.clock import micros
 from rowmq.core.queue import Queue
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import attributes, redrive_policy
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import invalid
 from rowmq.doors.http.sqs.reserved import CREATED, MODIFIED
 from rowmq.doors.http.sqs.shapes import GetQueueAttributes, SetQueueAttributes
+from rowmq.doors.right import Right
 
 COUNTS = {
     "ApproximateNumberOfMessages": "ready",

@@ -11,7 +11,6 @@ from rowmq.core.clock import micros
 from rowmq.core.outcome import State
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import attributes, redrive_policy
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import Fault, invalid, invalid_value
@@ -27,6 +26,7 @@ from rowmq.doors.http.sqs.shapes import (
     Paged,
 )
 from rowmq.doors.http.sqs.tagging import check_tags
+from rowmq.doors.right import Right
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 IN_ORDER = ".fifo"

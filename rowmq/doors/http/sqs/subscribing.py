@@ -1,6 +1,5 @@
 """Subscribe, Unsubscribe, and what can be seen and set of subscriptions: bind and unbind."""
 
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs.address import named_by_arn, topic_arn
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import Fault
@@ -23,6 +22,7 @@ from rowmq.doors.http.sqs.subscription import (
     with_rawness,
 )
 from rowmq.doors.http.sqs.topic_pages import page_of
+from rowmq.doors.right import Right
 
 
 async def subscribe(asked: Asked, given: Subscribe) -> Result:

@@ -5,12 +5,12 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from rowmq.core.queue import Queue
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs.address import named_by_arn, topic_arn
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.errors import Fault
 from rowmq.doors.http.sqs.reserved import SUBSCRIPTION
 from rowmq.doors.http.sqs.settings import Settings
+from rowmq.doors.right import Right
 
 RAW = "RawMessageDelivery"
 ENVELOPE = "envelope"

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rowmq.core.names import check_name
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs import publishing, shapes, subscribing, topics
 from rowmq.doors.http.sqs.actions import Action, by_nothing
 from rowmq.doors.http.sqs.address import named_by_arn
 from rowmq.doors.http.sqs.errors import missing
 from rowmq.doors.http.sqs.subscription import topic_of
+from rowmq.doors.right import Right
 
 
 def by_topic_name(given: Any) -> str:

@@ -7,12 +7,12 @@ subscription is remembered by the server it was created through.
 import re
 from functools import partial
 
-from rowmq.doors.http.right import Right
 from rowmq.doors.http.sqs.address import topic_arn
 from rowmq.doors.http.sqs.asked import Asked, Result
 from rowmq.doors.http.sqs.shapes import CreateTopic, ListTopics, OfTopic
 from rowmq.doors.http.sqs.subscription import invalid_parameter
 from rowmq.doors.http.sqs.topic_pages import page_of
+from rowmq.doors.right import Right
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}(\.fifo)?")
 MOST = 10_000

@@ -15,10 +15,10 @@ import uvloop
 from rowmq.doors.http.access import Access, Open
 from rowmq.doors.http.app import App
 from rowmq.doors.http.call import Broker
-from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.route import Family
 from rowmq.doors.http.serving import bind
 from rowmq.doors.http.sqs import Settings, family
+from rowmq.doors.receipt import Seal
 from rowmq.runtime.client import Client
 from rowmq.runtime.gather import Gather
 

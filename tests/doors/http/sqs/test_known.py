@@ -11,10 +11,10 @@ import pytest
 
 from rowmq.doors.http.access import Open
 from rowmq.doors.http.call import Broker
-from rowmq.doors.http.receipt import Seal
 from rowmq.doors.http.sqs import known as module
 from rowmq.doors.http.sqs.errors import Fault
 from rowmq.doors.http.sqs.known import Known, changed
+from rowmq.doors.receipt import Seal
 from rowmq.runtime.client import connect
 from rowmq.runtime.gather import Gather
 

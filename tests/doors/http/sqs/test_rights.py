@@ -8,8 +8,8 @@ from botocore.exceptions import ClientError
 
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
-from rowmq.doors.http.right import Principal, Right
 from rowmq.doors.http.sqs.actions import ACTIONS
+from rowmq.doors.right import Principal, Right
 from rowmq.runtime.client import connect
 from tests.doors.http.sqs.asking import bodies, one, refused
 from tests.doors.http.sqs.serving import client_of, serving
