@@ -18,13 +18,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "Python's venv module is missing: install the package python3-venv, then run make again." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql,redis]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql,redis,spark]'
 	@touch $@
 
 run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
 	$(BIN)/rowmq serve
 
-servers: ## install PostgreSQL, MariaDB and Node.js when they are missing (as root, on Debian)
+servers: ## install PostgreSQL, MariaDB, Redis, Java and Node.js when they are missing (as root, on Debian)
 	@sh tests/install_packages.sh
 
 clients: servers $(CLIENTS) ## install the clients of other languages and ages that the server is tested with

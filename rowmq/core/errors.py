@@ -18,6 +18,7 @@
     ├── TaskFailed              the task whose result was asked for is dead or gone
     ├── WorkerState             a worker started twice, or stopped without having been started
     ├── StopTimeout             a worker's handlers did not finish in time
+    ├── MissingDependency       a program or package that this needs is missing or too old
     └── StoreError
         ├── StoreUnavailable    down, refused, or too busy after all tries; nothing was written
         │   └── Overloaded      a server has more callers waiting than it takes; nothing was written
@@ -146,6 +147,13 @@ class StopTimeout(RowMQError, TimeoutError):
     """Handlers were still running when a worker's time to stop was over; their messages come back.
 
     Stop with a longer timeout, or let handlers look at ``message.lost``; they must bear being repeated.
+    """
+
+
+class MissingDependency(RowMQError):
+    """A program or package that this needs is not there, or too old.
+
+    The message says which, and how to get it.
     """
 
 

@@ -1,0 +1,5 @@
+"""Messages in bulk, on Spark: read, streamed, written, archived, measured and replayed."""
+
+from rowmq.pipeline.session import session
+
+__all__ = ["session"]
