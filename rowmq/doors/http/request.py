@@ -31,7 +31,9 @@ class Request:
     def parts(self) -> list[str]:
         """The path's segments, decoded one by one: a name may contain a slash."""
         try:
-            return [unquote(part, errors="strict") for part in self.path.split("/")[1:]]
+            path = self.path
+            parts = path.split("/")[1:]
+            return [unquote(part, errors="strict") for part in parts] if "%" in path else parts
         except UnicodeDecodeError:
             raise bad_request("the path is not UTF-8") from None
 

@@ -1,6 +1,7 @@
 """Running the server: one event loop, from a bound socket to the last answer."""
 
 import asyncio
+import gc
 import hashlib
 import os
 import socket
@@ -45,6 +46,7 @@ class Server:
 
     def run(self) -> None:
         """Serve, here, until a signal comes or ``stop`` is called; the store stays open."""
+        _collect_rarely()
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(self.serve())
 
@@ -92,6 +94,15 @@ def make_app(broker: Broker, settings: Settings, measures: Measures) -> App:
         clients_clock=settings.clients_clock,
         observe=_observers(measures) if settings.access_log else measures.observe,
     )
+
+
+def _collect_rarely() -> None:
+    """Let the collector of cycles look less often, and not at what is there for good.
+
+    What waits for a commit is alive, request by request, and looked through again and again for nothing.
+    """
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _nothing(_broker: Broker) -> AbstractAsyncContextManager[None]:

@@ -31,6 +31,7 @@ class Push:
         self._stamp = now
         self._careful = cursor.attempt > 0 or cursor.joined
         self._rows: list[Fresh] = []
+        self._rules: dict[int, Callable[[Message], Fresh]] = {}
         self._owners: list[tuple[int, Sequence[Message]]] = []
         self._results: dict[int, Pushed | RowMQError] = {}
 
@@ -45,11 +46,18 @@ class Push:
                 self._flush()
                 self._results[number] = self.alone(batch, kept)
             else:
-                self._rows.extend(map(self._fresh(kept, None), batch.messages))
+                self._rows.extend(map(self._plain(kept), batch.messages))
                 self._owners.append((number, batch.messages))
-                self._note(kept)
         self._flush()
         return [self._results[number] for number in range(len(batches))]
+
+    def _plain(self, kept: Kept) -> Callable[[Message], Fresh]:
+        """How a message without rules becomes a row; found once for all batches of a queue."""
+        made = self._rules.get(kept.id)
+        if made is None:
+            made = self._rules[kept.id] = self._fresh(kept, None)
+            self._note(kept)
+        return made
 
     def alone(self, batch: Batch, kept: Kept) -> Pushed | Refused:
         """Push one batch with every rule looked at; a refusal leaves nothing of it."""
@@ -195,7 +203,10 @@ class Push:
 def _is_plain(batch: Batch, kept: Kept) -> bool:
     if kept.queue.fifo or kept.queue.max_length is not None:
         return False
-    return all(message.key is None and message.group is None for message in batch.messages)
+    for message in batch.messages:  # noqa: SIM110 - most batches that come together have one message
+        if message.key is not None or message.group is not None:
+            return False
+    return True
 
 
 def _scheduled(message: Message, delay: timedelta, now: int) -> int | None:

@@ -126,11 +126,9 @@ class SQLiteDialect(Dialect):
         last = cursor.one("last_seq")
         first = (last[0] if last else 0) + 1
         seqs = list(range(first, first + len(rows)))
-        cursor.many("insert_message", [(seq, *row[:11]) for seq, row in zip(seqs, rows, strict=True)])
-        cursor.many(
-            "insert_pending",
-            [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in zip(seqs, rows, strict=True)],
-        )
+        numbered = list(zip(seqs, rows, strict=True))
+        cursor.wide("insert_message", [(seq, *row[:11]) for seq, row in numbered])
+        cursor.wide("insert_pending", [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in numbered])
         return seqs
 
     def pick(
