@@ -32,7 +32,7 @@ from tests.servers import free_port, fresh_redis_prefix, private_redis
 KINDS = ("sqlite", "postgres", "mysql", "redis")
 SERVICE = "/rowmq.v1.RowMQ"
 BODY = b"x" * 100
-BATCH = 100
+BATCH, LARGE = 100, 1000
 FANS = (1, 10, 100)
 OWN = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1))
 
@@ -160,6 +160,7 @@ async def once(address: str, store: str, count: int, callers: int) -> list[Figur
             Figure(store, "unary Publish", await unary(server, few, callers)),
             Figure(store, "streaming Publish, one a frame", await streamed(server, few, 1)),
             Figure(store, f"streaming Publish, {BATCH} a frame", await streamed(server, count, BATCH)),
+            Figure(store, f"streaming Publish, {LARGE} a frame", await streamed(server, count, LARGE)),
             *[Figure(store, f"delivery to {fans}", await delivered(server, count, fans)) for fans in FANS],
         ]
 

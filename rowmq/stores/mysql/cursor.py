@@ -62,8 +62,7 @@ class RowCursor(Cursor):
         limit = min(LARGEST_STATEMENT, self.connection.max_allowed_packet - _ROOM)
         values: list[bytes] = []
         size = 0
-        for row in rows:
-            written = self._written(parts[2], row)
+        for written in self._written_rows(parts[2], rows):
             if values and size + len(written) > limit:
                 yield before + b",".join(values) + after, len(values)
                 values, size = [], 0
@@ -71,6 +70,15 @@ class RowCursor(Cursor):
             size += len(written) + 1
         if values:
             yield before + b",".join(values) + after, len(values)
+
+    def _written_rows(self, row: str, rows: Sequence[Parameters]) -> Iterator[bytes]:
+        """The rows as they are sent; those without names, of which there may be many, in half the time."""
+        text, slashes = _as_latin(row), self._slashes()
+        for values in rows:
+            if isinstance(values, Mapping):
+                yield self._written(row, values)
+            else:
+                yield (text % tuple([_quick(value, slashes) for value in values])).encode("latin-1")
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row."""
@@ -92,9 +100,8 @@ class RowCursor(Cursor):
             return query.encode()
         values = args.values() if isinstance(args, Mapping) else args
         long = any(type(value) is tuple and len(value) >= _LONG_LIST for value in values)
-        connection: Any = self.connection
-        slashes = not connection.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES
-        text = query.replace("/*current*/", self.lock).encode().decode("latin-1")
+        slashes = self._slashes()
+        text = _as_latin(query.replace("/*current*/", self.lock))
         if isinstance(args, Mapping):
             written = text % {name: literal(value, slashes=slashes) for name, value in args.items()}
         else:
@@ -102,11 +109,27 @@ class RowCursor(Cursor):
         statement = written.encode("latin-1")
         return _KEEP_LIST + statement if long else statement
 
+    def _slashes(self) -> bool:
+        """Whether a backslash escapes."""
+        connection: Any = self.connection
+        return not connection.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES
+
 
 class JoinedCursor(RowCursor):
     """A cursor in a caller's transaction, whose isolation level is the caller's."""
 
     lock = "LOCK IN SHARE MODE"
+
+
+def _as_latin(text: str) -> str:
+    return text.encode().decode("latin-1")
+
+
+def _quick(value: Any, slashes: bool) -> str:  # noqa: FBT001 - for every value of every row
+    """A literal; most values are nothing, or whole numbers."""
+    if value is None:
+        return "NULL"
+    return str(value) if type(value) is int else literal(value, slashes=slashes)
 
 
 def literal(value: Any, *, slashes: bool) -> str:

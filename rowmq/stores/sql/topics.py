@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -132,7 +131,7 @@ def unbind_everywhere(cursor: Cursor, queue: str, now: int | None) -> None:
 
 
 def _copies(messages: Sequence[Message], queue: str) -> Batch:
-    return Batch(queue, [replace(message, id=derived_id(message.id, queue)) for message in messages])
+    return Batch(queue, [message.copied(derived_id(message.id, queue)) for message in messages])
 
 
 def _push(cursor: Cursor, batches: Sequence[Batch], now: int) -> None:
