@@ -26,8 +26,9 @@ class Want:
     False: then its name is only written down with what it takes. ``where`` and ``max_age`` leave other
     messages untouched. ``per_group`` messages of one group may come together, in order; if more than one
     may, a fifo queue's group gives nothing while somebody holds one of those next in it. A ``name`` makes the
-    claim findable later: the same name never claims twice, it gets what is left of the first claim. ``upto``
-    leaves out messages pushed after that seq.
+    claim findable later: the same name never claims twice, it gets what is left of the first claim; with
+    ``again`` a claim that got nothing leaves the name free. ``upto`` leaves out messages pushed after that
+    seq.
     """
 
     limit: int = 1
@@ -37,6 +38,7 @@ class Want:
     max_age: timedelta | None = None
     per_group: int = 1
     name: str | None = None
+    again: bool = False
     upto: int | None = None
     share: bool = True
 

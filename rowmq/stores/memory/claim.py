@@ -23,7 +23,7 @@ def serve(tables: Tables, queue: Queue, want: Want, now: int) -> list[Delivery]:
     search = Search(tables, queue, want, now)
     rows = search.run()
     _spend(tables, queue, len(rows), now)
-    if want.name is not None:
+    if want.name is not None and (rows or not want.again):
         tables.claims[want.name] = NamedClaim(queue.name, search.token, now, tuple(row.seq for row in rows))
     return [delivery(tables, row) for row in rows]
 

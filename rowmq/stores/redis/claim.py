@@ -34,7 +34,7 @@ class Claims:
                 raise QueueNotFound(queue)
             results = [self._result(queue, *each) for each in zip(wants, answers, strict=True)]
             unfinished = any(more for _, _, more in answers)
-            if any(results) or not unfinished or any(want.name for want in wants):
+            if any(results) or not unfinished or any(want.name and not want.again for want in wants):
                 return results
 
     def _given(self, queue: str, wants: Sequence[Want], now: datetime | None) -> list[Argument]:
@@ -67,6 +67,7 @@ def _arguments(want: Want) -> list[Argument]:
         want.per_group,
         want.behind,
         want.name or "",
+        int(want.again),
         "" if want.upto is None else want.upto,
         secrets.token_bytes(TOKEN_BYTES),
     ]

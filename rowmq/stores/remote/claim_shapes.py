@@ -32,6 +32,7 @@ class Wanted(Asked):
     max_age: Span | None = None
     per_group: Annotated[int, Meta(ge=1, le=LARGEST_CLAIM)] = 1
     name: str | None = None
+    again: bool = False
     upto: Seq | None = None
     share: bool = True
     wait: Wait = 0

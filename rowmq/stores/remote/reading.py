@@ -97,6 +97,7 @@ def want(shape: Wanted) -> Want:
         max_age=maybe_span(shape.max_age),
         per_group=shape.per_group,
         name=shape.name,
+        again=shape.again,
         upto=shape.upto,
         share=shape.share,
     )

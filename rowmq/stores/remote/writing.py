@@ -75,6 +75,7 @@ def want(said: Want) -> Wanted:
         max_age=seconds(said.max_age),
         per_group=said.per_group,
         name=said.name,
+        again=said.again,
         upto=said.upto,
         share=said.share,
     )

@@ -23,6 +23,8 @@ def claim_named(cursor: Cursor, claiming: Claiming, kept: Kept, want: Want) -> l
         return left_of(cursor, owner, row[1], json.loads(row[3]))
     token = secrets.token_bytes(16)
     deliveries = claiming.choosy(want, token)
+    if not deliveries and want.again:
+        return []
     seqs = json.dumps([delivery.receipt.seq for delivery in deliveries])
     cursor.run("claim_put", name=want.name, queue=kept.id, token=token, now=kept.now, seqs=seqs)
     return deliveries

@@ -45,6 +45,18 @@ def test_an_empty_claim_is_remembered_too(store: Store) -> None:
     assert payloads(claim(store, 3, name="another", now=after(1))) == [0, 1, 2]
 
 
+def test_an_empty_claim_that_may_ask_again_leaves_its_name_free(store: Store) -> None:
+    put_queue(store)
+    assert claim(store, 3, name="run", again=True) == []
+    assert store.adopt("run", now=T0) is None
+    push(store, *messages(3), now=after(1))
+    first = claim(store, 2, name="run", again=True, now=after(1))
+    assert payloads(first) == [0, 1]
+    assert claim(store, 2, name="run", again=True, now=after(2)) == first
+    assert settle(store, Claim("run", first[0].token), now=after(2)) is Settled.SETTLED
+    assert claim(store, 2, name="run", again=True, now=after(3)) == []
+
+
 def test_a_name_gets_nothing_that_went_on_without_it(store: Store) -> None:
     put_queue(store)
     push(store, *messages(3))
