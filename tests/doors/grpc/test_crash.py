@@ -127,26 +127,31 @@ def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(
         asyncio.run(after())
 
 
-def test_nothing_acknowledged_is_lost_when_redis_is_killed_in_the_middle(tmp_path: Path) -> None:
+def test_nothing_acknowledged_is_lost_and_streams_go_on_when_redis_is_killed_in_the_middle(
+    tmp_path: Path,
+) -> None:
     port, total = free_port(), 200
     address = f"127.0.0.1:{port}"
     acknowledged: list[bytes] = []
+    streamed: Counter[bytes] = Counter()
 
     async def main(redis: Server) -> None:
         async with connected(address) as consumer:
             await consumer.subscribe("orders", "c")
+            consuming = asyncio.create_task(consume(address, streamed, total))
+            await asyncio.sleep(0.5)  # so that its subscription is made before anything is published
             publishing = asyncio.create_task(publish(address, acknowledged, total))
             while len(acknowledged) < total // 3:  # noqa: ASYNC110 - a test looks on
                 await asyncio.sleep(0.01)
             redis.kill()
             redis.restart()
             async with asyncio.timeout(60):
-                await publishing
+                await asyncio.gather(publishing, consuming)
                 received: set[bytes] = set()
                 while len(received) < total:
                     with suppress(grpc.aio.AioRpcError):
                         received |= {record.value.payload for record in await consumer.observe("c")}
-        assert received == set(acknowledged)
+        assert received == set(streamed) == set(acknowledged)
 
     try:
         with (
