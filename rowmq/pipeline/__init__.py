@@ -1,5 +1,6 @@
 """Messages in bulk, on Spark: read, streamed, written, archived, measured and replayed."""
 
+from rowmq.pipeline.registration import register
 from rowmq.pipeline.session import session
 
-__all__ = ["session"]
+__all__ = ["register", "session"]

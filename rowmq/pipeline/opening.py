@@ -1,0 +1,48 @@
+"""Stores in Spark's processes: each opens its own from the URL; none is sent from one to another."""
+
+import os
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from rowmq.core.errors import InvalidURL
+from rowmq.core.store import Store
+from rowmq.stores import open_store
+
+_STORES: dict[tuple[int, str], Store] = {}
+"""By process too: Spark forks its Python workers, and a child must not use what its parent opened."""
+
+
+def store_at(url: str) -> Store:
+    """The store a URL names, opened the first time this process asks; its tables must be there.
+
+    Raises InvalidURL for a store in memory, which no other process could see.
+    """
+    key = os.getpid(), url
+    if key not in _STORES:
+        refuse_memory(url)
+        _STORES[key] = open_store(url, migrate=False)
+    return _STORES[key]
+
+
+def absolute(url: str) -> str:
+    """The URL with the path of an SQLite file made absolute: Spark's processes may run in another folder."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        return url  # whoever opens it says what is wrong
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        return url
+    path = str(Path(str(parsed.database)).absolute())
+    return parsed.set(database=path).render_as_string(hide_password=False)
+
+
+def refuse_memory(url: str) -> None:
+    """Raise InvalidURL if the URL names a store that only its own process can see."""
+    kind, _, rest = url.partition("?")[0].partition(":")
+    if kind == "memory" or (kind.startswith("sqlite") and rest.strip("/") in ("", ":memory:")):
+        raise InvalidURL(
+            "a store in memory is seen by its own process alone, and Spark has many:"
+            " use a file, such as sqlite:///jobs.db, or a database server"
+        )
