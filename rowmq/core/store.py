@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
+from rowmq.core.chunk import Past
 from rowmq.core.delivery import Adopted, Claim, Delivery, Membership, Receipt, Settlement, Want
 from rowmq.core.errors import RowMQError
 from rowmq.core.history import (
@@ -34,6 +35,10 @@ GRACE = timedelta(seconds=2)
 """How long after the first binding of a topic others that bind still get its kept backlog."""
 CLAIMS_KEPT = timedelta(days=7)
 """How long a named claim is remembered."""
+STAGES_KEPT = timedelta(days=2)
+"""How long what a bulk writer has staged waits for its commit."""
+BATCHES_KEPT = timedelta(days=90)
+"""How long after its last batch a bulk writer is remembered."""
 BACKLOG = "\x1f"
 """Before a topic's name: the hidden queue of what nobody was bound for. No user's name can begin so."""
 IDS_KEPT = timedelta(hours=1)
@@ -228,6 +233,48 @@ class History(Protocol):
         Bury what is expired, lost or exhausted, prune what is past retention, forget what is past its
         time. Each kind stops at ``limit`` rows. Any number of sweepers may run at once.
         """
+
+
+class Stages(Protocol):
+    """Bulk writers on many machines whose messages count together, once. SQL stores have this role.
+
+    The machines ``put`` what they have, then one of them commits all of it.
+    """
+
+    def put(
+        self,
+        job: str,
+        stage: str,
+        part: int,
+        messages: Sequence[Message],
+        *,
+        pasts: Sequence[Past] | None = None,
+        now: datetime | None = None,
+    ) -> None:
+        """Set messages down under a job, its stage and a number, where nobody can claim them yet."""
+
+    def commit(
+        self,
+        job: str,
+        stages: Mapping[str, int],
+        *,
+        writer: str,
+        number: int,
+        queue: str | None = None,
+        topic: str | None = None,
+        known_ids: bool = False,
+        now: datetime | None = None,
+    ) -> bool:
+        """Push what these stages hold, in their order, all or nothing; False if it had been pushed before.
+
+        It had been if the writer has committed this number or a higher one. ``stages`` says how many
+        messages each must hold; if one holds fewer or more, StoreUnavailable is raised and nothing is pushed.
+        Raises what the queue refuses with. ``known_ids`` tells that some may be stored already. Whatever else
+        the job has staged is deleted.
+        """
+
+    def drop(self, job: str) -> None:
+        """Delete what the job has staged."""
 
 
 class Store(Protocol):

@@ -18,9 +18,10 @@ def rowmq(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complete
 
 def test_migrate_makes_the_tables_of_the_default_store_once(tmp_path: Path) -> None:
     first = rowmq("migrate", cwd=tmp_path)
-    assert (first.returncode, first.stdout) == (0, "ran 0001_tables, 0002_publish, 0003_runtime\n"), (
-        first.stderr
-    )
+    assert (first.returncode, first.stdout) == (
+        0,
+        "ran 0001_tables, 0002_publish, 0003_runtime, 0004_stages\n",
+    ), first.stderr
     assert (tmp_path / "rowmq.db").exists()
     assert rowmq("migrate", cwd=tmp_path).stdout == "the tables are up to date\n"
     assert json.loads(rowmq("migrate", "--json", cwd=tmp_path).stdout) == {"migrations": []}

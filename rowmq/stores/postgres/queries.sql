@@ -661,6 +661,50 @@ FOR UPDATE OF g SKIP LOCKED;
 DELETE FROM rowmq_groups
 WHERE id = ANY(CAST(:groups AS bigint[])) AND NOT EXISTS (SELECT 1 FROM rowmq_pending WHERE group_id = rowmq_groups.id);
 
+-- Stages ------------------------------------------------------------------------------------------------
+
+-- name: stage_put
+INSERT INTO rowmq_stages (job, stage, part, count, chunk, created_at) VALUES (:job, :stage, :part, :count, :chunk, :now);
+
+-- name: stage_part_drop
+DELETE FROM rowmq_stages WHERE job = :job AND stage = :stage AND part = :part;
+
+-- name: stage_parts
+SELECT stage, part, count FROM rowmq_stages WHERE job = :job ORDER BY stage, part;
+
+-- name: stage_chunk
+SELECT chunk FROM rowmq_stages WHERE job = :job AND stage = :stage AND part = :part;
+
+-- name: stage_drop
+DELETE FROM rowmq_stages WHERE job = :job;
+
+-- name: batch_find
+SELECT number FROM rowmq_batches WHERE name = :name FOR UPDATE;
+
+-- name: batch_put
+INSERT INTO rowmq_batches (name, number, at) VALUES (:name, :number, :now);
+
+-- name: batch_set
+UPDATE rowmq_batches SET number = :number, at = :now WHERE name = :name;
+
+-- name: past_message
+UPDATE rowmq_messages SET created_at = :created_at WHERE seq = :seq;
+
+-- name: past_pending
+UPDATE rowmq_pending SET attempts = :attempts, receives = :attempts WHERE seq = :seq;
+
+-- name: past_outcome
+INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, started_at)
+VALUES (:seq, :queue, :state, :reason, :finished_at, :attempts, :attempts, :started_at);
+
+-- name: sweep_stages
+DELETE FROM rowmq_stages
+WHERE (job, stage, part) IN (SELECT job, stage, part FROM rowmq_stages WHERE created_at <= :before LIMIT :limit
+                             FOR UPDATE SKIP LOCKED);
+
+-- name: sweep_batches
+DELETE FROM rowmq_batches WHERE name IN (SELECT name FROM rowmq_batches WHERE at <= :before LIMIT :limit FOR UPDATE SKIP LOCKED);
+
 -- Partitions --------------------------------------------------------------------------------------------
 
 -- name: partitioned

@@ -14,7 +14,7 @@ from rowmq.core.errors import InvalidSetting, RowMQError
 from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import Ack, Settled
-from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
+from rowmq.core.store import Consumers, History, Queues, Schedules, Stages, Topics
 from rowmq.stores.sql.at_once import claim_at_once, has_no_rules, push_at_once
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.claim import Claiming
@@ -33,6 +33,7 @@ from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import stamp
 from rowmq.stores.sql.schedules import SQLSchedules
 from rowmq.stores.sql.settle import extend, settle
+from rowmq.stores.sql.stages import SQLStages
 from rowmq.stores.sql.topics import SQLTopics
 
 
@@ -47,6 +48,7 @@ class SQLStore:
         self.consumers: Consumers = SQLConsumers(self.database)
         self.schedules: Schedules = SQLSchedules(self.database)
         self.history: History = SQLHistory(self.database)
+        self.stages: Stages = SQLStages(self.database)
         self._floors = Floors()
         self._chooser = Chooser()
         try:

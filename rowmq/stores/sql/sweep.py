@@ -8,7 +8,7 @@ from rowmq.core.clock import span
 from rowmq.core.history import Swept
 from rowmq.core.outcome import overdue
 from rowmq.core.queue import Archive, Guarantee, Queue
-from rowmq.core.store import BACKLOG, CLAIMS_KEPT, IDS_KEPT
+from rowmq.core.store import BACKLOG, BATCHES_KEPT, CLAIMS_KEPT, IDS_KEPT, STAGES_KEPT
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.deleting import erase
@@ -97,7 +97,9 @@ class Sweep:
     def _forget(self, cursor: Cursor, now: int) -> int:
         dedup = cursor.run("sweep_dedup", now=now, limit=self._limit)
         claims = cursor.run("sweep_claims", before=now - span(CLAIMS_KEPT), limit=self._limit)
-        return dedup + claims + cursor.run("sweep_consumers", now=now)
+        stages = cursor.run("sweep_stages", before=now - span(STAGES_KEPT), limit=self._limit)
+        batches = cursor.run("sweep_batches", before=now - span(BATCHES_KEPT), limit=self._limit)
+        return dedup + claims + stages + batches + cursor.run("sweep_consumers", now=now)
 
     def _drop_empty_groups(self, cursor: Cursor) -> None:
         """Two steps, so that a group somebody is pushing to right now is seen with its message."""

@@ -81,23 +81,26 @@ class SQLTopics:
         """Push to every bound queue, or keep."""
         check_name(topic, "topic name")
         given = stamp(now)
-
-        def work(cursor: Cursor) -> int:
-            found = _locked(cursor, topic, given, alone=False)
-            names = sorted(row[0] for row in cursor.all("topic_queues", topic=found.id))
-            if names:
-                with cursor.savepoint() if cursor.joined else nullcontext():
-                    _push(cursor, [_copies(messages, name) for name in names], found.now)
-            else:
-                _keep(cursor, found, messages)
-            return len(names)
-
-        return self._database.run(work, tx=tx, repeatable=True)
+        return self._database.run(
+            lambda cursor: publish(cursor, topic, messages, given), tx=tx, repeatable=True
+        )
 
     def bindings(self, topic: str | None = None) -> list[tuple[str, str]]:
         """The bound pairs."""
         rows = self._database.read(lambda cursor: cursor.all("bindings"))
         return sorted((row[0], row[1]) for row in rows if topic in (None, row[0]))
+
+
+def publish(cursor: Cursor, topic: str, messages: Sequence[Message], now: int | None) -> int:
+    """Push a copy of each message to every bound queue, or keep them; how many queues."""
+    found = _locked(cursor, topic, now, alone=False)
+    names = sorted(row[0] for row in cursor.all("topic_queues", topic=found.id))
+    if names:
+        with cursor.savepoint() if cursor.joined else nullcontext():
+            _push(cursor, [_copies(messages, name) for name in names], found.now)
+    else:
+        _keep(cursor, found, messages)
+    return len(names)
 
 
 def _locked(cursor: Cursor, name: str, now: int | None, *, alone: bool) -> _Topic:
