@@ -1,7 +1,7 @@
 """One call of an endpoint: what was asked, by whom, and the engine to ask in turn."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -93,16 +93,26 @@ class Call:
             return await self.broker.gather.extend(receipts, lease)
         return await self.run(lambda: self.broker.store.extend(receipts, lease, now=self.now))
 
+    async def wait(self, queues: Sequence[str], patience: timedelta) -> bool:
+        """Whether something may have come for one of the queues in that time. Gone if the caller has."""
+        woken, _ = await self._while_there(self.broker.gather.wait(queues, patience))
+        return woken
+
     async def _claim_while_there(self, queue: str, want: Want, wait: timedelta) -> list[Delivery]:
-        claiming = asyncio.create_task(self.broker.gather.claim(queue, want, wait=wait))
+        found, gone = await self._while_there(self.broker.gather.claim(queue, want, wait=wait))
+        return self._unless_gone(found, gone=gone)
+
+    async def _while_there(self, what: Coroutine[Any, Any, T]) -> tuple[T, bool]:
+        """What comes of it, and whether the caller has gone by then; if only that, Gone is raised."""
+        doing = asyncio.create_task(what)
         leaving = asyncio.create_task(self.request.leaves())
         try:
-            await asyncio.wait({claiming, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if not claiming.done():
+            await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
                 raise Gone
-            return self._unless_gone(claiming.result(), gone=leaving.done())
+            return doing.result(), leaving.done()
         finally:
-            claiming.cancel()
+            doing.cancel()
             leaving.cancel()
 
     def _unless_gone(self, found: list[Delivery], *, gone: bool | None = None) -> list[Delivery]:

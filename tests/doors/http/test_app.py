@@ -74,6 +74,10 @@ async def pieces(call: Call) -> Answer:
     return Answer(body=some())
 
 
+async def wait(call: Call) -> Answer:
+    return Answer(body=b"%d" % await call.wait(["emails"], timedelta(seconds=100)))
+
+
 async def claim(call: Call) -> Answer:
     """Claim one."""
     found = await call.claim("emails", Want(), wait=timedelta(seconds=float(call.path["wait"])))
@@ -102,6 +106,7 @@ FAMILY = Family(
         Route("GET", "/denied", said, None),
         Route("GET", "/everywhere", said, Right.READ),
         Route("GET", "/claim/{wait}", claim, Right.CLAIM, lasts=True),
+        Route("GET", "/wait", wait, Right.CLAIM, lasts=True),
     ),
     refuse,
 )
@@ -339,5 +344,18 @@ def test_a_caller_who_hangs_up_while_waiting_is_not_claimed_for() -> None:
         await asyncio.sleep(0.05)
         (record,) = client.find("emails")
         assert record.receives == 0
+
+    with_app(test)
+
+
+def test_nobody_is_waited_for_who_has_hung_up() -> None:
+    async def test(caller: Callable[[], Caller], client: Client) -> None:
+        gone = caller()
+        asking = asyncio.create_task(gone.ask("GET", "/wait"))
+        await asyncio.sleep(0.05)
+        gone.gone.set()
+        async with asyncio.timeout(10):
+            status, _, _ = await asking
+        assert status == 499
 
     with_app(test)

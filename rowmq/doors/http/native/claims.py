@@ -110,7 +110,7 @@ async def wait_for_many(call: Call) -> Answer:
 async def _wait(call: Call, said: WaitQuery | Waiting) -> Answer:
     queues = list(dict.fromkeys(said.queue))
     call.demand(Right.CLAIM, *queues)
-    return json(Woken(await call.broker.gather.wait(queues, timedelta(seconds=said.timeout))))
+    return json(Woken(await call.wait(queues, timedelta(seconds=said.timeout))))
 
 
 def _sealed(call: Call, deliveries: Sequence[Delivery]) -> list[Claimed]:

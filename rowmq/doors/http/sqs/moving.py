@@ -22,7 +22,9 @@ MOST_LISTED = 10
 async def start_message_move_task(asked: Asked, given: StartMessageMoveTask) -> Result:
     """Begin to move messages out of a dead-letter queue."""
     check_count(given.max_number_of_messages_per_second, "MaxNumberOfMessagesPerSecond", 1, FASTEST)
-    await _check_source(asked)
+    sources = await _sources(asked)
+    if given.destination_arn is None:
+        asked.call.demand(Right.PUSH, *sources)  # where everything goes back to
     move = await _new_move(asked, given)
     await asked.change(lambda queue: _begun(queue, move))
     asked.shared.runner.start(asked.call.broker, asked.shared.known, asked.name)
@@ -52,11 +54,14 @@ async def list_message_move_tasks(asked: Asked, given: ListMessageMoveTasks) -> 
     return {"Results": [_shown(asked, move) for move in moves]}
 
 
-async def _check_source(asked: Asked) -> None:
+async def _sources(asked: Asked) -> list[str]:
+    """The queues whose dead messages come here."""
     await _source(asked)
     queues = await asked.call.run(asked.store.queues.list)
-    if not any(queue.dead_letter == asked.name for queue in queues):
+    found = [queue.name for queue in queues if queue.dead_letter == asked.name]
+    if not found:
         raise invalid("Source queue must be configured as a Dead Letter Queue.")
+    return found
 
 
 async def _source(asked: Asked) -> Queue:

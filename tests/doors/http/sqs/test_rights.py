@@ -110,6 +110,15 @@ def test_dead_letters_go_only_where_one_may_push(people: dict[str, Any]) -> None
         )
 
 
+def test_messages_go_back_only_where_one_may_push(people: dict[str, Any]) -> None:
+    source = "arn:aws:sqs:us-east-1:000000000000:mine-dead"
+    policy = f'{{"deadLetterTargetArn":"{source}","maxReceiveCount":3}}'
+    people["owner"].set_queue_attributes(QueueUrl="mine", Attributes={"RedrivePolicy": policy})
+    with refused("AccessDenied", status=403):
+        people["manager"].start_message_move_task(SourceArn=source)
+    assert people["owner"].start_message_move_task(SourceArn=source)["TaskHandle"]
+
+
 def test_the_exception_has_its_own_code(people: dict[str, Any]) -> None:
     with pytest.raises(ClientError) as caught:
         people["reader"].purge_queue(QueueUrl="mine")
