@@ -221,8 +221,19 @@ class History(Protocol):
     def bounds(self) -> tuple[int, int]:
         """The lowest and the highest seq stored; (0, 0) if there is none."""
 
-    def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
-        """Mark finished messages as archived; with ``prune`` delete them, with a ledger entry. How many."""
+    def archive(
+        self,
+        seqs: Sequence[int],
+        *,
+        prune: bool = False,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
+        """Mark finished messages as archived; with ``prune`` delete them, with a ledger entry. How many.
+
+        With ``before``, only those finished before that moment: one that was given another life after it
+        was copied, and has ended again, is not what the copy is of.
+        """
 
     def ledger(self, queue: str | None = None) -> list[LedgerEntry]:
         """What was deleted, oldest first."""

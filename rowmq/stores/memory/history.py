@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from rowmq.core.clock import micros
 from rowmq.core.delivery import Receipt
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Amendment, FailedAttempt, LedgerEntry, Page, Record, Swept
@@ -107,9 +108,21 @@ class MemoryHistory(Role):
         return min(self.tables.messages, default=0), max(self.tables.messages, default=0)
 
     @atomic
-    def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
+    def archive(
+        self,
+        seqs: Sequence[int],
+        *,
+        prune: bool = False,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
         """Mark finished messages as archived, and with ``prune`` delete them; how many."""
-        finished = sorted(set(seqs) & self.tables.finished.keys())
+        ended = self.tables.finished
+        finished = sorted(
+            seq
+            for seq in set(seqs) & ended.keys()
+            if before is None or ended[seq].finished_at < micros(before)
+        )
         for seq in finished:
             self.tables.finished[seq].archived = True
         if prune:

@@ -513,7 +513,7 @@ ORDER BY p.seq LIMIT :limit FOR UPDATE SKIP LOCKED;
 SELECT seq, queue FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs AND state = 'dead' ORDER BY seq FOR UPDATE;
 
 -- name: finished_of
-SELECT seq, queue FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq FOR UPDATE;
+SELECT seq, queue, finished_at FROM rowmq_outcomes FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq FOR UPDATE;
 
 -- name: revive
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, receives, deadline)

@@ -563,7 +563,7 @@ SELECT seq, queue FROM rowmq_outcomes WHERE seq = ANY(CAST(:seqs AS bigint[])) A
 ORDER BY seq FOR UPDATE;
 
 -- name: finished_of
-SELECT seq, queue FROM rowmq_outcomes WHERE seq = ANY(CAST(:seqs AS bigint[])) ORDER BY seq FOR UPDATE;
+SELECT seq, queue, finished_at FROM rowmq_outcomes WHERE seq = ANY(CAST(:seqs AS bigint[])) ORDER BY seq FOR UPDATE;
 
 -- name: revive
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, receives, deadline)

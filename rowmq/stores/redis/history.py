@@ -113,12 +113,19 @@ class RedisHistory:
         lowest, highest = self._server.call("bounds")
         return int(lowest), int(highest)
 
-    def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
+    def archive(
+        self,
+        seqs: Sequence[int],
+        *,
+        prune: bool = False,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
         """Mark finished messages as archived, and with ``prune`` delete them; how many."""
         count, chosen = 0, sorted(set(seqs))
         for start in range(0, len(chosen), CHUNK):
             some = map(seq_text, chosen[start : start + CHUNK])
-            count += self._server.call("archive", int(prune), stamp(now), *some)
+            count += self._server.call("archive", int(prune), stamp(now), stamp(before), *some)
         return count
 
     def ledger(self, queue: str | None = None) -> list[LedgerEntry]:

@@ -126,11 +126,18 @@ class RemoteHistory(Role):
         found = self.look("/v1/bounds", Bounds)
         return found.first, found.last
 
-    def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
+    def archive(
+        self,
+        seqs: Sequence[int],
+        *,
+        prune: bool = False,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
         """Mark finished messages as archived; with ``prune`` delete them. How many."""
         count = 0
         for start in range(0, len(seqs), LARGEST_BATCH):
-            shape = Archiving(seqs=list(seqs[start : start + LARGEST_BATCH]), prune=prune)
+            shape = Archiving(seqs=list(seqs[start : start + LARGEST_BATCH]), prune=prune, before=before)
             count += self.send("POST", "/v1/archive", shape, Counted, now=now).count
         return count
 

@@ -116,10 +116,11 @@ class Bounds(Struct):
 
 
 class Archiving(Asked):
-    """Which finished messages are archived; ``prune`` deletes them."""
+    """Which finished messages are archived; ``prune`` deletes them, ``before`` spares later ones."""
 
     seqs: Annotated[list[Seq], Meta(max_length=100_000)]
     prune: bool = False
+    before: Moment | None = None
 
 
 class LedgerShape(Struct):

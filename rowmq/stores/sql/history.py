@@ -27,6 +27,7 @@ from rowmq.stores.sql.sweep import Sweep
 
 FINISHED = (State.DONE, State.DEAD)
 LARGEST_PAGE = 10_000
+FOREVER = 2**63 - 1
 
 
 class SQLHistory:
@@ -150,17 +151,26 @@ class SQLHistory:
         row = self._database.read(lambda cursor: cursor.one("bounds"))
         return (row[0] or 0, row[1] or 0) if row else (0, 0)
 
-    def archive(self, seqs: Sequence[int], *, prune: bool = False, now: datetime | None = None) -> int:
-        """Mark, and perhaps delete, what the archive has."""
+    def archive(
+        self,
+        seqs: Sequence[int],
+        *,
+        prune: bool = False,
+        before: datetime | None = None,
+        now: datetime | None = None,
+    ) -> int:
+        """Mark, or delete, what the archive has."""
         given = stamp(now)
+        end = FOREVER if before is None else micros(before)
 
         def work(cursor: Cursor) -> int:
             at = clock(cursor, given)
-            rows = cursor.all("finished_of", seqs=list(seqs)) if seqs else []
-            if rows:
-                cursor.run("mark_archived", seqs=[row[0] for row in rows], now=at)
+            found = cursor.all("finished_of", seqs=list(seqs)) if seqs else []
+            rows = [(seq, queue) for seq, queue, finished_at in found if finished_at < end]
             if prune:
                 _erase_by_queue(cursor, rows, "archive", at)
+            elif rows:
+                cursor.run("mark_archived", seqs=[row[0] for row in rows], now=at)
             return len(rows)
 
         return self._database.run(work)
@@ -294,7 +304,7 @@ def _amend_move(cursor: Cursor, seqs: list[int], target: Kept | None, now: int) 
 
 def _amend_drop(cursor: Cursor, seqs: list[int], _target: Kept | None, now: int) -> int:
     rows = _unfinished(cursor, seqs)
-    finished = cursor.all("finished_of", seqs=seqs)
+    finished = [row[:2] for row in cursor.all("finished_of", seqs=seqs)]
     _erase_by_queue(cursor, [*((row.seq, row.queue) for row in rows), *finished], "amend", now)
     advance(cursor, groups_of(rows), now)
     return len(rows) + len(finished)

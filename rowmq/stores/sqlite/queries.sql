@@ -478,7 +478,7 @@ ORDER BY p.seq LIMIT :limit;
 SELECT seq, queue FROM rowmq_outcomes WHERE seq IN (SELECT value FROM json_each(:seqs)) AND state = 'dead';
 
 -- name: finished_of
-SELECT seq, queue FROM rowmq_outcomes WHERE seq IN (SELECT value FROM json_each(:seqs));
+SELECT seq, queue, finished_at FROM rowmq_outcomes WHERE seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: revive
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, receives, deadline)

@@ -248,6 +248,19 @@ def test_archiving_may_delete_what_is_archived(store: Store) -> None:
     assert store.history.ledger() == [entry]
 
 
+def test_archiving_leaves_what_was_finished_again_after_it_was_copied(store: Store) -> None:
+    put_queue(store)
+    copied, again = done_message(store), dead_message(store)
+    seqs = [record(store, each).seq for each in (copied, again)]
+    store.history.redrive("q", now=after(5))
+    (delivery,) = claim(store, now=after(6))
+    assert settle(store, delivery, now=after(7)) is Settled.SETTLED
+    assert store.history.archive(seqs, prune=True, before=after(5), now=after(8)) == 1
+    assert ids(everything(store, now=after(8))) == [again]
+    assert store.history.archive(seqs, before=after(7), now=after(8)) == 0
+    assert store.history.archive(seqs, before=after(8), now=after(8)) == 1
+
+
 def test_archiving_from_several_queues_leaves_a_ledger_entry_for_each(store: Store) -> None:
     for name in "ab":
         put_queue(store, name)

@@ -104,7 +104,9 @@ async def amend(call: Call) -> Answer:
 async def archive(call: Call) -> Answer:
     """Mark finished messages as archived, or delete them with a ledger entry."""
     said, history = call.body, call.broker.store.history
-    return counted(await call.run(lambda: history.archive(said.seqs, prune=said.prune, now=call.now)))
+    return counted(
+        await call.run(lambda: history.archive(said.seqs, prune=said.prune, before=said.before, now=call.now))
+    )
 
 
 async def ledger(call: Call) -> Answer:

@@ -2,13 +2,13 @@
 --! keys queues writing life erasing
 -- Mark finished messages as archived, or delete them.
 -- KEYS[1] prefix
--- ARGV[1] '1' to delete them, [2] now or '', then seqs, each once
+-- ARGV[1] '1' to delete them, [2] now or '', [3] only those finished before then or '', then seqs, each once
 -- Result: how many were finished
 
-local now, found = clock(ARGV[2]), {}
-for place = 3, #ARGV do
+local now, before, found = clock(ARGV[2]), tonumber(ARGV[3]) or math.huge, {}
+for place = 4, #ARGV do
   local row = row_of(ARGV[place])
-  if row and row.state then
+  if row and row.state and row.ended < before then
     table.insert(found, row)
   end
 end
