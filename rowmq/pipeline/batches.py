@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rowmq.core.delivery import LARGEST_CLAIM, Claim, Delivery, Settlement, Want
 from rowmq.core.errors import InvalidSetting, QueueNotFound
-from rowmq.core.outcome import ACK, Failure, Outcome, Release, Settled
+from rowmq.core.outcome import ACK, Failure, Outcome, Release
 from rowmq.core.queue import Guarantee, Queue
 from rowmq.core.store import Store
 from rowmq.core.where import Where
@@ -81,10 +81,9 @@ class Batches:
         self._settle(others, Release())
         return batch._replace(deliveries=batch.deliveries[:count]) if others else batch
 
-    def finish(self, claim: Claim) -> Settled:
+    def finish(self, claim: Claim) -> None:
         """Ack everything that is left of a batch."""
-        (answer,) = self._store.settle([Settlement(claim, ACK)])
-        return answer
+        self._store.settle([Settlement(claim, ACK)])
 
     def fail(self, batch: Batch, error: str) -> None:
         """Let every message of a batch come back after its backoff, or die if this was its last attempt."""
@@ -96,7 +95,7 @@ class Batches:
         queue = self._store.queues.get(self._queue)
         if queue is None:
             raise QueueNotFound(self._queue)
-        if queue.delivery is Guarantee.AT_MOST_ONCE:
+        if queue.delivery == Guarantee.AT_MOST_ONCE:
             raise InvalidSetting(
                 f"queue {self._queue!r} delivers at most once, and Spark may run a task or a batch twice:"
                 " work on it with rowmq work, or with rowmq spark-work --mode workers"

@@ -9,15 +9,13 @@ from typing import TypedDict
 from uuid import uuid4
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.core.outcome import Settled
 from rowmq.core.store import Store
 from rowmq.pipeline.batches import Batch, Batches
 from rowmq.pipeline.heartbeat import Heartbeat
 from rowmq.pipeline.pace import Pace
 from rowmq.pipeline.stream_options import StreamOptions
-from rowmq.runtime.log import event, logger
 
-FAILED = "the batch of this message alone failed {runs} times; the query's own error says why"
+FAILED = "the batch of this message has failed {runs} times, at last alone; the query's own error says why"
 
 
 class Offset(TypedDict):
@@ -88,8 +86,9 @@ class StreamRun:
         self._acked, self._batch = start, None
 
     def _ack(self, batches: Batches, batch: Batch) -> None:
-        if batches.finish(batch.claim) is Settled.LOST:
-            event(logger, "warning", "stream.batch_lost", queue=self._queue, claim=batch.claim.name)
+        batches.finish(
+            batch.claim
+        )  # lost is no news: all of it may have failed and been settled by executors
         self._beat.drop()
         self._pace.faster()
 
@@ -99,13 +98,13 @@ class StreamRun:
         batch = batches.adopt(_name(end))
         if batch is None or batch.runs <= self._options.max_runs:
             return batch
-        count = len(batch.deliveries) >> (batch.runs - self._options.max_runs)
-        if count == 0 and batch.deliveries:
-            batches.fail(batch._replace(deliveries=batch.deliveries[:1]), FAILED.format(runs=batch.runs))
-            batches.keep(batch._replace(deliveries=batch.deliveries[1:]), 0)
-            batch = batch._replace(deliveries=[])
-        self._pace.slow_to(max(1, count))
-        return batches.keep(batch, count)
+        count = len(batch.deliveries)
+        if count == 1:
+            batches.fail(batch, FAILED.format(runs=batch.runs))
+            return batch._replace(deliveries=[])
+        smaller = max(1, count >> (batch.runs - self._options.max_runs))
+        self._pace.slow_to(smaller)
+        return batches.keep(batch, smaller)
 
     def _hold(self, batch: Batch | None) -> None:
         self._batch, self._planned = batch, False
