@@ -15,6 +15,7 @@ from rowmq.core.store import Store
 from rowmq.pipeline.opening import store_at
 from rowmq.pipeline.options import Origin, ReadOptions, given
 from rowmq.pipeline.reading_scan import read_failures, read_ledger, read_messages
+from rowmq.pipeline.reading_tables import read_tables
 from rowmq.pipeline.schema import check_schema
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ class BatchReader(DataSourceReader):
         """The rows of one range."""
         if not isinstance(partition, SeqRange):  # what Spark makes of no partitions at all
             return iter(())
-        store = store_at(self._options.address())
-        options, schema, bounds = self._options, self._schema, (partition.first, partition.last)
+        options, schema, what = self._options, self._schema, (partition.first, partition.last, partition.now)
         if options.table == "ledger":
-            return read_ledger(store, options, schema)
+            return read_ledger(store_at(options.address()), options, schema)
+        batches = read_tables(options, schema, *what)
+        if batches is not None:
+            return batches
         read = read_messages if options.table == "messages" else read_failures
-        return read(store, options, schema, *bounds, partition.now)
+        return read(store_at(options.address()), options, schema, *what)
 
 
 def ranges(first: int, last: int, count: int | None = None) -> list[tuple[int, int]]:
