@@ -28,12 +28,12 @@ def work(make: Callable[[], Worker], *, processes: int, stop_timeout: float) -> 
 def _work_here(worker: Worker, stop_timeout: float, *, patient: bool = False) -> None:
     over = threading.Event()
     # In a thread: the signal may have interrupted this one within the event, which it cannot enter twice.
-    with _signals(lambda: threading.Thread(target=over.set).start(), patient=patient):
+    with on_signal(lambda: threading.Thread(target=over.set).start(), patient=patient):
         worker.run(over, stop_timeout)
 
 
 @contextmanager
-def _signals(first: Callable[[], object], *, patient: bool) -> Iterator[None]:
+def on_signal(first: Callable[[], object], *, patient: bool = False) -> Iterator[None]:
     """Call a function at the first signal; the second ends the process at once, unless it is patient."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may, and whoever works in another stops the worker himself
