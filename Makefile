@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
 	$(BIN)/rowmq serve
 
-servers: ## install PostgreSQL, MariaDB, Redis, Java and Node.js when they are missing (as root, on Debian)
+servers: ## install PostgreSQL, MariaDB, Redis, Java, Chromium and Node.js when they are missing (as root, on Debian)
 	@sh tests/install_packages.sh
 
 clients: servers $(CLIENTS) ## install the clients of other languages and ages that the server is tested with

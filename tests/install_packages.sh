@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the packages the tests need and this machine lacks, without starting any service.
-#   install_packages.sh            PostgreSQL, PgBouncer, MariaDB, Redis, Java, Node.js, curl and jq, whichever is missing
+#   install_packages.sh            PostgreSQL, PgBouncer, MariaDB, Redis, Java, Chromium, Node.js, curl and jq, whichever is missing
 #   install_packages.sh PACKAGE... just these packages
 # Never fails for a package it could not install: it says so, and the tests then skip (or fail when CI=true).
 set -eu
@@ -38,6 +38,7 @@ if [ $# -eq 0 ]; then
     have_mariadb || missing="${missing:+$missing }mariadb-server"
     have_redis || missing="${missing:+$missing }redis-server"
     command -v java >/dev/null 2>&1 || missing="${missing:+$missing }default-jre-headless"
+    command -v chromium >/dev/null 2>&1 || missing="${missing:+$missing }chromium"
     have_node || missing="${missing:+$missing }nodejs npm"
     for tool in curl jq; do # the documents' own examples
         command -v "$tool" >/dev/null 2>&1 || missing="${missing:+$missing }$tool"
