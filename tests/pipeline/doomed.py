@@ -1,0 +1,94 @@
+"""A Spark driver that kills itself, its JVM and all of their Python processes at a chosen point.
+
+``python -m tests.pipeline.doomed URL FOLDER POINT``: the queue ``jobs`` is streamed in batches of 500 through
+a handler, and what was handled is written to ``FOLDER/out.txt``, one seq a line.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rowmq.pipeline import handled, session
+from rowmq.pipeline.source import RowMQSource
+from rowmq.pipeline.streaming import StreamReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from rowmq.runtime.claimed import ClaimedMessage
+
+BATCH = 500
+LEASE = "2"
+CLAIMED, HANDLING, SUNK, COMMITTED = "claimed", "handling", "sunk", "committed"
+"""After the claim and before the offset log; in a handler; after the sink and before the commit log; after
+the commit log and before the ack."""
+
+
+def die() -> None:
+    """Kill everything in this process's session, and this process last."""
+    mine = os.getpid()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != mine and in_session(int(entry.name), os.getsid(0)):
+            os.kill(int(entry.name), signal.SIGKILL)
+    os.kill(mine, signal.SIGKILL)
+
+
+def in_session(process: int, leader: int) -> bool:
+    try:
+        return os.getsid(process) == leader
+    except ProcessLookupError:
+        return False
+
+
+def stream(
+    spark: SparkSession, url: str, folder: Path, handler: Callable[[ClaimedMessage], Any], point: str = ""
+) -> None:
+    """Stream what is there through the handler into the file, and die at the point."""
+
+    def sink(batch: DataFrame, _number: int) -> None:
+        seqs = [row.seq for row in batch.collect()]
+        with (folder / "out.txt").open("a") as out:
+            out.writelines(f"{seq}\n" for seq in seqs)
+        if point == SUNK:
+            die()
+
+    options = {"url": url, "queue": "jobs", "maxRowsPerTrigger": str(BATCH), "lease": LEASE}
+    messages = spark.readStream.format("rowmq").options(**options).load()
+    written = handled(messages, handler, url=url).writeStream.foreachBatch(sink)
+    query = (
+        written.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
+    )
+    query.awaitTermination()
+
+
+def main(url: str, folder: str, point: str) -> None:
+    class Reader(StreamReader):
+        def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
+            if point == COMMITTED and start["n"]:
+                die()
+            end = super().latestOffset(start, limit)
+            if point == CLAIMED:
+                die()
+            return end
+
+    class Source(RowMQSource):
+        def streamReader(self, schema: Any) -> Any:  # noqa: N802
+            return Reader(self.options, schema)
+
+    def handle(message: ClaimedMessage) -> None:
+        if point == HANDLING and message.payload == BATCH - 1:
+            die()
+
+    spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    spark.dataSource.register(Source)
+    stream(spark, url, Path(folder), handle, point)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

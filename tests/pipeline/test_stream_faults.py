@@ -1,0 +1,93 @@
+"""kill -9 of a query's JVM and Python processes at each point that matters, and then a restart."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import rowmq
+from rowmq.core.delivery import Settlement, Want
+from rowmq.core.outcome import ACK
+from tests.pipeline.doomed import CLAIMED, COMMITTED, HANDLING, SUNK, stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from rowmq.core.store import Store
+
+COUNT, TAKEN = 1500, 200
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.timeout(400)  # a JVM starts, and is killed
+TABLE = {
+    (CLAIMED, False): 0,
+    (HANDLING, False): 0,
+    (SUNK, False): 500,
+    (COMMITTED, False): 0,
+    (HANDLING, True): 0,
+    (COMMITTED, True): TAKEN,
+}
+"""How many messages come twice, by where the query was killed and whether a rival took some meanwhile."""
+
+
+def killed(url: str, folder: Path, point: str) -> None:
+    """Start a query that dies, and wait until it has."""
+    command = [sys.executable, "-m", "tests.pipeline.doomed", url, str(folder), point]
+    with (folder / "log.txt").open("wb") as log:
+        ran = subprocess.run(
+            command, cwd=ROOT, stdout=log, stderr=log, check=False, timeout=300, start_new_session=True
+        )
+    assert ran.returncode == -signal.SIGKILL, (folder / "log.txt").read_text()[-2000:]
+
+
+def rival(store: Store) -> list[int]:
+    """Take some as soon as their leases have run out, and finish them."""
+    end = time.monotonic() + 30
+    while not (found := store.claim("jobs", [Want(limit=TAKEN)])[0]):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    store.settle([Settlement(each.receipt, ACK) for each in found])
+    return [each.seq for each in found]
+
+
+def seqs_of(folder: Path) -> list[int]:
+    out = folder / "out.txt"
+    return [int(line) for line in out.read_text().splitlines()] if out.exists() else []
+
+
+def check(spark: SparkSession, url: str, folder: Path, point: str, *, rivals: bool) -> None:
+    with rowmq.connect(url) as mq:
+        jobs = mq.queue("jobs", max_attempts=10)
+        jobs.push_many(range(COUNT))
+        killed(url, folder, point)
+        taken = rival(mq.store) if rivals else []
+        stream(spark, url, folder, lambda _: None)
+        stats = jobs.stats()
+        every = [each.seq for each in mq.store.history.scan(*mq.store.history.bounds())]
+    seen = Counter(seqs_of(folder) + taken)
+    assert (stats.done, stats.leased, stats.ready) == (COUNT, 0, 0)
+    assert sorted(seen) == every
+    assert seen.total() - len(seen) == TABLE[point, rivals]
+
+
+@pytest.mark.parametrize(
+    ("store_url", "point"), [("sqlite", SUNK), ("postgres", HANDLING)], indirect=["store_url"]
+)
+def test_a_killed_query_loses_nothing_and_repeats_only_what_was_sunk_and_not_committed(
+    spark: SparkSession, store_url: str, tmp_path: Path, point: str
+) -> None:
+    check(spark, store_url, tmp_path, point, rivals=False)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("point", "rivals"), TABLE)
+def test_the_fault_table_holds_at_every_point(
+    spark: SparkSession, store_url: str, tmp_path: Path, point: str, rivals: bool
+) -> None:
+    check(spark, store_url, tmp_path, point, rivals=rivals)
