@@ -48,6 +48,7 @@ PAST = StructType(
 )
 """What a message that comes from another system has behind it: the column that import adds."""
 TAKEN: dict[str, tuple[str, tuple[type[DataType], ...]]] = {
+    "binary": ("boolean", (BooleanType,)),
     "id": ("string", (StringType,)),
     "metadata": ("map<string,string>", (MapType,)),
     "at": ("timestamp", (TimestampType,)),
@@ -123,11 +124,17 @@ class Rows:
         past = _past(row.pop("past")) if "past" in row else None
         if payload is None:
             raise InvalidMessage("a payload is null: leave such rows out, or give them one")
-        body, binary = self._body(payload)
+        body, binary = self._body(payload) if "binary" not in row else self._told(payload, row.pop("binary"))
         said = {name: value for name, value in row.items() if value is not None}
         id = _uuid(said.pop("id")) if "id" in said else self._identify(self._place)
         message = Message(id=id, body=body, binary=binary, **said)
         return Written(message, past)
+
+    def _told(self, payload: Any, binary: bool | None) -> tuple[bytes, bool]:  # noqa: FBT001 - the row says so
+        """A body where a column says whether it is binary, as it does in what is read from a queue."""
+        if binary:
+            return (payload if isinstance(payload, bytes) else _base64(payload)), True
+        return _json_text(payload.decode()) if isinstance(payload, bytes) else self._body(payload)
 
 
 def body_of(kind: DataType, *, json: bool) -> Callable[[Any], tuple[bytes, bool]]:
@@ -145,6 +152,13 @@ def _json_text(text: str) -> tuple[bytes, bool]:
         return check_json(text.encode()), False
     except InvalidMessage as error:
         raise InvalidMessage(f'{error}; for payloads that are any text say option("json", "false")') from None
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, TypeError):
+        raise InvalidMessage("a payload is said to be binary and is not base64") from None
 
 
 def _converter(kind: DataType) -> Callable[[Any], Any]:

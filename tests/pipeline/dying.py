@@ -1,4 +1,4 @@
-"""A Spark driver that is killed in the middle of a write: ``python -m tests.pipeline.dying POINT HOW URL FOLDER``.
+"""A Spark driver that is killed in a write: ``python -m tests.pipeline.dying POINT HOW URL FOLDER``.
 
 Whoever reaches the point kills the JVM, the driver and itself, with SIGKILL.
 """

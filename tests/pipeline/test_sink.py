@@ -150,11 +150,25 @@ def test_text_that_is_not_json_is_refused_or_kept_as_a_string(mq: rowmq.Client, 
     assert bodies(mq) == [b'"1"', b'"hello"']
 
 
+def test_a_column_may_say_which_payloads_are_binary(mq: rowmq.Client, store_url: str) -> None:
+    written(store_url, "payload string, binary boolean", ("AP8=", True), ("[1]", False), ("2", None))
+    written(store_url, "payload binary, binary boolean", (b"\x00\xff", True), (b"[1]", False))
+    assert [(record.body, record.binary) for record in mq.find("q")] == [
+        (b"\x00\xff", True),
+        (b"[1]", False),
+        (b"2", False),
+        (b"\x00\xff", True),
+        (b"[1]", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("schema", "row", "sentence"),
     [
         ("payload string", (None,), "payload is null"),
         ("payload double", (float("nan"),), "neither"),
+        ("payload string, binary boolean", ("1!", True), "not base64"),
+        ("payload binary, binary boolean", (b"1!", False), "not JSON"),
         ("payload int, id string", (1, "7"), "an id is a UUID, not '7'"),
         ("payload int, priority int", (1, 10), "0 to 9"),
         ("payload int, key string", (1, ""), "dedup key has 1 to 255"),
