@@ -67,7 +67,7 @@ def place(lake: Lake, batch: str) -> list[Found]:
 def verify(spark: "SparkSession", lake: Lake, files: Sequence[Found], expected: Sum) -> list[Part]:
     """The files with what they hold, as it was read back; StoreError unless that is what is expected."""
     found = in_files(spark, lake, [each.path for each in files]).groupBy("file").agg(*summed()).collect()
-    held = {"/".join(unquote(row["file"]).split("/")[-LEVELS:]): row for row in found}
+    held = {inside(row["file"]): row for row in found}
     total = added(sum_of(row) for row in found)
     if total != expected:
         raise StoreError(
@@ -87,6 +87,11 @@ def check_batch(spark: "SparkSession", lake: Lake, manifest: Manifest) -> None:
             f"files of the archive's batch {manifest.batch} are gone or broken; nothing was deleted:"
             " bring them back, and run it again"
         ) from None
+
+
+def inside(file: str) -> str:
+    """The path in the lake of a file that Spark names by its URI."""
+    return "/".join(unquote(file).split("/")[-LEVELS:])
 
 
 def manifest_of(plan: Plan, files: Sequence[Part]) -> Manifest:

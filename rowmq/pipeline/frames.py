@@ -42,11 +42,17 @@ def finished(spark: "SparkSession", url: str, plan: Plan) -> "DataFrame":
     return joined.select(*MESSAGES.fieldNames(), F.coalesce("failures", nothing).alias("failures"))
 
 
-def in_files(spark: "SparkSession", lake: Lake, paths: Sequence[str]) -> "DataFrame":
-    """The rows of some files of the lake, each with the ``file`` it is in, as a URI."""
+def in_files(
+    spark: "SparkSession", lake: Lake, paths: Sequence[str], *, tolerant: bool = False
+) -> "DataFrame":
+    """The rows of some files of the lake, each with the ``file`` it is in, as a URI.
+
+    ``tolerant`` passes over what cannot be read.
+    """
     if not paths:
         return spark.createDataFrame([], ROWS).withColumn("file", F.lit(""))
-    found = spark.read.schema(ROWS).parquet(*map(lake.for_spark, paths))
+    reading = spark.read.schema(ROWS).option("ignoreCorruptFiles", tolerant)
+    found = reading.parquet(*map(lake.for_spark, paths))
     return found.select("*", F.col("_metadata.file_path").alias("file"))
 
 

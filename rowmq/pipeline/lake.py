@@ -87,13 +87,16 @@ class Lake:
 
     def write(self, path: str, document: dict[str, Any]) -> None:
         """Write a JSON document so that it is there whole or not at all, and survives a power loss."""
-        text = json.dumps(document, indent=1).encode()
+        self.write_bytes(path, json.dumps(document, indent=1).encode())
+
+    def write_bytes(self, path: str, content: bytes) -> None:
+        """Write a small file so that it is there whole or not at all, and survives a power loss."""
         target = self._inside(path)
         if self.is_local:
-            _write_whole(Path(target), text)
+            _write_whole(Path(target), content)
             return
         with self._files.open_output_stream(target) as file:  # an object appears when it is complete
-            file.write(text)
+            file.write(content)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file."""
@@ -174,11 +177,11 @@ def folder_name(name: str) -> str:
     return f"{start}~{sha256(name.encode()).hexdigest()[:32]}"
 
 
-def _write_whole(target: Path, text: bytes) -> None:
+def _write_whole(target: Path, content: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     with beside.open("wb") as file:
-        file.write(text)
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     beside.replace(target)

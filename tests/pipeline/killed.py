@@ -1,0 +1,107 @@
+"""A driver that archives or replays and is killed: ``python -m tests.pipeline.killed JOB POINT URL LAKE``.
+
+At the point the driver, its JVM and all of their Python processes get SIGKILL.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rowmq.pipeline import archive, register, replay, replaying, session
+from rowmq.pipeline.lake import Lake
+from rowmq.pipeline.manifest import Batches
+from tests.pipeline.doomed import die
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import pyarrow as pa
+
+ARCHIVE_POINTS = (
+    "planned", "writing", "written", "placing", "placed", "verified", "told", "pruning", "pruned", "finished",
+)  # fmt: skip
+REPLAY_POINTS = ("begun", "pushed", "noted")
+TTL = timedelta(seconds=1)
+CHUNK = 100
+AGAIN = replay.Again(queue="jobs", to="again")
+
+
+def after(owner: Any, name: str) -> None:
+    """Die once this function or method has done its work."""
+    original: Callable[..., Any] = getattr(owner, name)
+
+    def deadly(*arguments: Any, **options: Any) -> None:
+        original(*arguments, **options)
+        die()
+
+    setattr(owner, name, deadly)
+
+
+def before(owner: Any, name: str) -> None:
+    """Die as soon as this function or method is called."""
+    setattr(owner, name, lambda *_, **__: die())
+
+
+def watch(lake: str) -> None:
+    """Die when the first file that is written aside appears."""
+
+    def look() -> None:
+        while not list(Path(lake).glob("_staging/*/**/*.parquet")):
+            time.sleep(0.001)
+        die()
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def doom_archive(point: str, lake: str) -> None:
+    archive.CHUNK = CHUNK
+    places: dict[str, Callable[[], None]] = {
+        "planned": lambda: after(Batches, "plan"),
+        "writing": lambda: watch(lake),
+        "written": lambda: after(archive, "write_aside"),
+        "placing": lambda: after(Lake, "move"),
+        "placed": lambda: after(archive, "place"),
+        "verified": lambda: after(archive, "verify"),
+        "told": lambda: after(Batches, "save"),
+        "pruning": lambda: after(archive._Job, "prune_some"),
+        "pruned": lambda: before(Batches, "finish"),
+        "finished": lambda: after(Batches, "finish"),
+    }
+    places[point]()
+
+
+def deadly_parts(point: str, *given: Any) -> Iterator[pa.RecordBatch]:
+    """Replay on an executor, and die with the first note."""
+    (before if point == "pushed" else after)(replaying, "_write_note")
+    return replaying.replay_parts(*given)
+
+
+def doom_replay(point: str) -> None:
+    def parts(*given: Any) -> Iterable[pa.RecordBatch]:
+        return deadly_parts(point, *given)
+
+    replaying.CHUNK = CHUNK
+    if point == "begun":
+        after(replay, "_note")
+    else:
+        vars(replay)["replay_parts"] = parts
+
+
+def main(job: str, point: str, url: str, lake: str) -> None:
+    spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    register(spark)
+    if job == "archive":
+        doom_archive(point, lake)
+        archive.archive(spark, url, lake, ttl=TTL)
+    else:
+        doom_replay(point)
+        replay.replay(spark, url, lake, AGAIN)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
