@@ -203,7 +203,7 @@ def _moment(moment: datetime) -> str:
 
 
 def _foot() -> Iterator[str]:
-    yield "</main><footer><p>Times are UTC. The tables stand beside this page as Parquet, CSV and JSON.</p><dl>"
+    yield "</main><footer><p>Times are UTC. The tables are beside this page as Parquet, CSV and JSON.</p><dl>"
     for word, meaning in MEANINGS.items():
         yield f"<dt>{word}</dt><dd>{meaning}</dd>"
     yield "</dl></footer></body></html>\n"

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from rowmq.core.errors import StoreUnavailable
+from rowmq.core.errors import InvalidSetting
 
 Row = Mapping[str, Any]
 FORMATS = ("parquet", "csv", "json")
@@ -68,7 +68,7 @@ TABLES: dict[str, dict[str, Kind]] = {
 
 
 def write_tables(tables: Mapping[str, Sequence[Row]], folder: Path) -> list[Path]:
-    """Write each table as Parquet, CSV and JSON into a folder; the files. Raises StoreUnavailable."""
+    """Write each table as Parquet, CSV and JSON into a folder; the files. Raises InvalidSetting."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,10 +82,10 @@ def write_tables(tables: Mapping[str, Sequence[Row]], folder: Path) -> list[Path
     return written
 
 
-def not_writable(path: Path, error: OSError) -> StoreUnavailable:
+def not_writable(path: Path, error: OSError) -> InvalidSetting:
     """The error that says a report cannot be written there, and what to do."""
     why = error.strerror or str(error)
-    return StoreUnavailable(f"the report cannot be written to {path} ({why}): name another folder")
+    return InvalidSetting(f"the report cannot be written to {path} ({why}): name another folder")
 
 
 def _parquet(rows: Sequence[Row], columns: Mapping[str, Kind]) -> bytes:

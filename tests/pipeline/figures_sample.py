@@ -23,7 +23,7 @@ def figures(text: str = "emails", hours: int = 3) -> Figures:
     each = [
         {
             "done": 10 + hour,
-            "depth": 3 - hour,
+            "depth": hours - hour,
             "failures": hour,
             "retries": hour,
             "wait_p50": 0.5,

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pyarrow.parquet as pq
 import pytest
 
-from rowmq.core.errors import InvalidSetting, StoreUnavailable
+from rowmq.core.errors import InvalidSetting
 from rowmq.pipeline.page import POLICY, filled, page
 from rowmq.pipeline.period import Period, step_for
 from rowmq.pipeline.plot import Line, bar_plot, line_plot
@@ -166,5 +166,5 @@ def test_tables_are_written_as_parquet_csv_and_json_with_the_same_rows(tmp_path:
 
 def test_a_folder_that_cannot_be_written_is_refused_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreUnavailable, match="name another folder"):
+    with pytest.raises(InvalidSetting, match="name another folder"):
         write_tables({"attempts": []}, tmp_path / "file")

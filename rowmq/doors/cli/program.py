@@ -20,6 +20,8 @@ from rowmq.doors.cli import (
     schema,
     serve,
     settle,
+    spark_files,
+    spark_report,
     spark_work,
     stats,
     tokens,
@@ -58,11 +60,14 @@ COMMANDS = (
     topics.unsubscribe,
     observe.observe,
     schedules.schedules,
+    spark_report.report,
     tokens.tokens,
     schema.migrate,
     schema.schema_command,
     doctor.doctor,
     completion.completion,
+    spark_files.load,
+    spark_files.export,
 )
 
 
