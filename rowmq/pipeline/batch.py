@@ -105,7 +105,7 @@ def manifest_of(plan: Plan, files: Sequence[Part]) -> Manifest:
         checksum=total.text,
         first_seq=min((each.first_seq for each in files), default=0),
         last_seq=max((each.last_seq for each in files), default=0),
-        files=list(files),
+        files=tuple(files),
         replaces=plan.replaces,
     )
 

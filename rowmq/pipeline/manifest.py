@@ -143,7 +143,7 @@ class Batches:
 
     def finish(self, manifest: Manifest, returned: Sequence[int] = ()) -> Manifest:
         """Say that the batch's messages have left the store, but those that live again."""
-        done = replace(manifest, pruned=True, returned=sorted({*manifest.returned, *returned}))
+        done = replace(manifest, pruned=True, returned=tuple(sorted({*manifest.returned, *returned})))
         self.save(done)
         self._lake.delete(_plan_path(manifest.batch))
         return done
@@ -192,6 +192,7 @@ def _plain(value: Any) -> Any:
 
 def _plan(document: dict[str, Any]) -> Plan:
     said = {**document, "before": datetime.fromisoformat(document["before"])}
+    said["replaces"] = tuple(document["replaces"])
     said["since"] = datetime.fromisoformat(said["since"]) if said["since"] else None
     return Plan(**said)
 
@@ -202,6 +203,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
             f"the archive's batch {document['batch']} is a newer RowMQ's: update this one to read it"
         )
     said = {**document, "plan": _plan(document["plan"])}
-    said["files"] = [Part(**each) for each in document["files"]]
-    said["expired"] = [Expired(**each) for each in document["expired"]]
+    said["files"] = tuple(Part(**each) for each in document["files"])
+    said["expired"] = tuple(Expired(**each) for each in document["expired"])
+    said |= {name: tuple(document[name]) for name in ("returned", "replaces")}
     return Manifest(**said)

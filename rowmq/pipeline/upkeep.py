@@ -105,7 +105,7 @@ def _gather(
     batches.plan(plan)
     expected = write_aside(archived(spark, lake, sources), lake, plan.batch, gather=True)
     files = verify(spark, lake, place(lake, plan.batch), expected)
-    expired = [one for each in sources for one in each.expired]
+    expired = tuple(one for each in sources for one in each.expired)
     made = replace(manifest_of(plan, files), expired=expired)
     lead.check()
     batches.save(made)  # from here on the batch counts, and those it replaces do not
@@ -119,7 +119,7 @@ def _plan(store: Store, sources: Sequence[Manifest]) -> Plan:
         first_seq=min(each.first_seq for each in sources),
         last_seq=max(each.last_seq for each in sources),
         before=max(each.plan.before for each in sources),
-        replaces=[each.batch for each in sources],
+        replaces=tuple(each.batch for each in sources),
     )
 
 
@@ -137,7 +137,7 @@ def _expire(batches: Batches, manifest: Manifest, before: date, lead: Lead) -> l
             described,
             pruned=manifest.pruned,
             returned=manifest.returned,
-            expired=[*manifest.expired, *went],
+            expired=(*manifest.expired, *went),
         )
     )
     return gone
