@@ -16,6 +16,9 @@ from rowmq.pipeline.schema import PAYLOAD, arrow_schema
 
 _DIGITS = np.frombuffer(b"".join(f"{byte:02x}".encode() for byte in range(256)), np.uint8).reshape(256, 2)
 _DASHES = (8, 13, 18, 23)
+_INTRICATE = r'\\|[{:,]"[,:]"[,:}]|^[^{]|^\{[^"]|[^"]\}$'
+"""What keeps metadata from being cut at its quotes: escapes, strings that look like marks, outer spaces."""
+_PAIR = {"min": 2, "max": 2}
 _PLACES = [place for place in range(36) if place not in _DASHES]
 
 
@@ -57,7 +60,7 @@ def _decoder(field: pa.Field) -> Callable[[pa.Array, pa.DataType], pa.Array]:
     if field.name == "id":
         return lambda ids, _: uuid_texts(ids)
     if field.name == "metadata":
-        return _maps
+        return maps
     return _moments if pa.types.is_timestamp(field.type) else _plain
 
 
@@ -85,11 +88,32 @@ def uuid_texts(ids: pa.Array) -> pa.Array:
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def _maps(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+def maps(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Metadata from JSON text. Many messages have the same, so each is read once."""
+    quick = quick_maps(texts, kind)
+    if quick is not None:
+        return quick
     distinct = pc.dictionary_encode(pc.fill_null(texts, "{}"))
     maps = [list(json.loads(text).items()) for text in distinct.dictionary.to_pylist()]
     return pa.array(maps, kind).take(distinct.indices)
+
+
+def quick_maps(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    """The same by cutting the texts at their quotes, all at once; None if one of them is not so plain.
+
+    Without a backslash no string has a quote inside, so ``","`` and ``":"`` stand between strings, unless a
+    string is itself a comma or a colon.
+    """
+    if pc.any(pc.match_substring_regex(texts, _INTRICATE)).as_py():
+        return None
+    members = pc.split_pattern(pc.utf8_slice_codeunits(texts, 2, -2), '","')
+    pairs = pc.split_pattern(members.flatten(), '":"')
+    lengths = pc.min_max(pc.list_value_length(pairs)).as_py()
+    if len(pairs) and (lengths != _PAIR or pc.any(pc.match_substring(pairs.flatten(), '"')).as_py()):
+        return None
+    counts = pc.fill_null(pc.list_value_length(members), 0)
+    offsets = np.concatenate([[0], np.cumsum(counts.to_numpy())]).astype(np.int32)
+    return pa.MapArray.from_arrays(offsets, pc.list_element(pairs, 0), pc.list_element(pairs, 1), kind)
 
 
 def _meeting(texts: pa.Array, where: Where) -> pa.Array:

@@ -5,9 +5,12 @@ from collections.abc import Mapping
 
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from rowmq.pipeline.options import one_of, text
+from rowmq.pipeline.inference import payload_type
+from rowmq.pipeline.opening import check_origin, store_at
+from rowmq.pipeline.options import Origin, given, one_of, text
 from rowmq.pipeline.schema import READ, TABLES, read_columns
 
+_ORIGIN = ("url", "urlenv", "queue", "topic", "subscription")
 _TYPE = re.compile(r"\w+(\s*\([\d\s,]*\))?|(array|map|struct)\s*<.*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -21,10 +24,20 @@ def columns_of(options: Mapping[str, str]) -> StructType | str:
     table = one_of(*TABLES)(said.get("table", "messages"))
     if table != "messages":
         return TABLES[table]
+    if said.get("payloadschema", "").strip().lower() == "infer":
+        return _inferred(said)
     if "payloadschema" in said:
         return with_payload(text(said["payloadschema"]))
     mode = one_of("text", "binary")(said.get("payload", "text"))
     return read_columns(BinaryType() if mode == "binary" else StringType())
+
+
+def _inferred(said: Mapping[str, str]) -> StructType:
+    """The columns, with the payload's type taken from messages that are there."""
+    origin = given(Origin, {key: said[key] for key in _ORIGIN if key in said})
+    store = store_at(origin.address())
+    check_origin(store, origin)
+    return read_columns(payload_type(store, origin.source))
 
 
 def with_payload(schema: str) -> str:

@@ -6,8 +6,9 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from rowmq.core.errors import InvalidURL
+from rowmq.core.errors import InvalidSetting, InvalidURL, QueueNotFound
 from rowmq.core.store import Store
+from rowmq.pipeline.options import Origin
 from rowmq.stores import open_store
 
 _STORES: dict[tuple[int, str], Store] = {}
@@ -45,4 +46,15 @@ def refuse_memory(url: str) -> None:
         raise InvalidURL(
             "a store in memory is seen by its own process alone, and Spark has many:"
             " use a file, such as sqlite:///jobs.db, or a database server"
+        )
+
+
+def check_origin(store: Store, origin: Origin) -> None:
+    """Raise QueueNotFound or InvalidSetting unless the queue, or the topic's subscription, is there."""
+    if origin.source is not None and store.queues.get(origin.source) is None:
+        raise QueueNotFound(origin.source)
+    if origin.topic is not None and (origin.topic, origin.source) not in store.topics.bindings(origin.topic):
+        raise InvalidSetting(
+            f"the queue {origin.source!r} is not bound to the topic {origin.topic!r};"
+            " bind it first, or read it with option queue"
         )

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from rowmq.core.errors import InvalidSetting, QueueNotFound
-from rowmq.core.store import Store
-from rowmq.pipeline.opening import store_at
-from rowmq.pipeline.options import Origin, ReadOptions, given
+from rowmq.pipeline.opening import check_origin, store_at
+from rowmq.pipeline.options import ReadOptions, given
 from rowmq.pipeline.reading_scan import read_failures, read_ledger, read_messages
 from rowmq.pipeline.reading_tables import read_tables
 from rowmq.pipeline.schema import check_schema
@@ -82,14 +80,3 @@ def ranges(first: int, last: int, count: int | None = None) -> list[tuple[int, i
     chosen = min(length, count) if count else max(1, min(fitting, length // SMALLEST))
     edges = [first + length * part // chosen for part in range(chosen + 1)]
     return [(low, high - 1) for low, high in pairwise(edges)]
-
-
-def check_origin(store: Store, origin: Origin) -> None:
-    """Raise QueueNotFound or InvalidSetting unless the queue, or the topic's subscription, is there."""
-    if origin.source is not None and store.queues.get(origin.source) is None:
-        raise QueueNotFound(origin.source)
-    if origin.topic is not None and (origin.topic, origin.source) not in store.topics.bindings(origin.topic):
-        raise InvalidSetting(
-            f"the queue {origin.source!r} is not bound to the topic {origin.topic!r};"
-            " bind it first, or read it with option queue"
-        )

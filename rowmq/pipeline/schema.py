@@ -5,10 +5,15 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     DataType,
+    DateType,
+    DoubleType,
+    FloatType,
     IntegerType,
+    IntegralType,
     LongType,
     MapType,
     StringType,
@@ -20,6 +25,7 @@ from pyspark.sql.types import (
 from rowmq.core.errors import InvalidSetting
 
 _LONG, _INT, _TEXT, _FLAG, _TIME = LongType(), IntegerType(), StringType(), BooleanType(), TimestampType()
+_PARSED = (StringType, BinaryType, BooleanType, IntegralType, FloatType, DoubleType, TimestampType, DateType)
 _MAP = MapType(StringType(), StringType())
 
 
@@ -100,20 +106,33 @@ def check_schema(asked: StructType, table: str) -> None:
         if each.name not in there:
             raise InvalidSetting(f"{table} have no column {each.name!r}; there are {', '.join(there)}")
         wanted = there[each.name]
-        if each.name != PAYLOAD and each.dataType != wanted:
+        if each.name == PAYLOAD:
+            check_payload(each.dataType)
+        elif each.dataType != wanted:
             raise InvalidSetting(
                 f"the column {each.name} is {wanted.simpleString()}, not {each.dataType.simpleString()};"
                 " ask for that type, and cast it afterwards"
             )
 
 
+def check_payload(kind: DataType) -> None:
+    """Raise InvalidSetting if JSON cannot be parsed into this type."""
+    if isinstance(kind, StructType):
+        inner = [each.dataType for each in kind.fields]
+    elif isinstance(kind, ArrayType):
+        inner = [kind.elementType]
+    elif isinstance(kind, MapType) and isinstance(kind.keyType, StringType):
+        inner = [kind.valueType]
+    elif isinstance(kind, _PARSED):
+        inner = []
+    else:
+        raise InvalidSetting(
+            f"a payload cannot be parsed into {kind.simpleString()}: ask for string or double, and cast it"
+        )
+    for each in inner:
+        check_payload(each)
+
+
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The schema that record batches must have, to the letter."""
     return to_arrow_schema(schema, timezone="UTC")
-
-
-def is_parsed(schema: StructType) -> bool:
-    """Whether the payload is to be parsed, not given as text or bytes."""
-    return PAYLOAD in schema.fieldNames() and not isinstance(
-        schema[PAYLOAD].dataType, StringType | BinaryType
-    )
