@@ -17,7 +17,7 @@ from rowmq.pipeline.handling import Handled, Handling
 from rowmq.pipeline.heartbeat import Heartbeat
 from rowmq.pipeline.opening import store_at
 from rowmq.pipeline.pace import Pace
-from rowmq.pipeline.work import Counts, Work
+from rowmq.pipeline.work import Counts, Work, is_crash
 from rowmq.runtime.client import Client
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.log import event, logger
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPORT = "counts map<string,bigint>, seqs array<bigint>, results array<binary>"
-CRASHED = ("exited unexpectedly", "ExecutorLostFailure", "EOFException")
-"""What Spark says when a task's process died; whatever else fails a job is not a message's doing."""
 ALONE = "the executor's process died while it handled this message alone"
 
 
@@ -113,7 +111,7 @@ class Line:
 
     def _failed(self, batch: Batch, error: Exception) -> Counts | None:
         """Give the batch back; None if the error is not one that a message can have caused."""
-        crashed = any(word in str(error) for word in CRASHED)
+        crashed = is_crash(error)
         if crashed and len(batch.deliveries) == 1:
             self._batches.fail(batch, ALONE)
             return Counter(retried=1)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 Mode = Literal["workers", "microbatch"]
 Counts = Counter[str]
+CRASHED = ("exited unexpectedly", "ExecutorLostFailure", "EOFException")
+"""What Spark says when a task's process died; whatever else fails a job is not a message's doing."""
 Load = Callable[[], Client]
-"""Makes or imports the client; it is called in the driver and on every executor."""
+"""Makes or imports the client on an executor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,7 @@ class Work:
 
 def work(
     spark: "SparkSession",
+    client: Client,
     load: Load,
     *queues: str,
     mode: Mode = "workers",
@@ -58,12 +61,12 @@ def work(
 ) -> Counts:
     """Handle the messages of some queues on executors, until an event is set or, if asked, they are empty.
 
-    ``load`` gives the client whose handlers and tasks run, wherever it is called. In mode ``workers`` each
-    task is a worker of its own that claims and settles; in ``microbatch`` the driver claims batches and acks
-    each when its job has succeeded. Returns how many were ``done``, ``retried``, ``dead`` and ``released``;
-    ``report`` is called with the same after each round or batch.
+    It is the client's handlers and tasks that run; ``load`` gives the same client on an executor, where this
+    one cannot go. In mode ``workers`` each task is a worker of its own that claims and settles; in
+    ``microbatch`` the driver claims batches and acks each when its job has succeeded. Returns how many were
+    ``done``, ``retried``, ``dead`` and ``released``; ``report`` is called with the same after each round or
+    batch.
     """
-    client = load()
     refuse_memory(client.url)
     if mode not in ("workers", "microbatch"):
         raise InvalidSetting(f"a mode is workers or microbatch, not {mode!r}")
@@ -91,3 +94,8 @@ def parallelism(spark: "SparkSession") -> int:
 
     parts = spark.range(10_000).select(functions.spark_partition_id().alias("part"))
     return parts.distinct().count()
+
+
+def is_crash(error: Exception) -> bool:
+    """Whether a job failed because a process of its died, as a handler can make it."""
+    return any(word in str(error) for word in CRASHED)

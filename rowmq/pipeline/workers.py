@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from rowmq.core.outcome import Settled
 from rowmq.pipeline.handling import WORDS
-from rowmq.pipeline.work import Counts, Work
+from rowmq.pipeline.work import Counts, Work, is_crash
 from rowmq.runtime.client import Client
+from rowmq.runtime.log import event, logger
 from rowmq.runtime.middleware import Middleware
 
 if TYPE_CHECKING:
@@ -34,16 +35,24 @@ class Counting(Middleware):
 
 
 def run(spark: "SparkSession", _client: Client, work: Work, until: threading.Event) -> Iterator[Counts]:
-    """Run rounds of workers, until told or, if the work is to stop then, until a round found nothing."""
+    """Run rounds of workers, until told or, if asked to stop then, until a round found nothing left."""
     while not until.is_set():
-        tasks = spark.range(0, work.tasks, 1, work.tasks)
-        rows = tasks.mapInArrow(partial(_work, work), REPORT).collect()
-        counts: Counts = Counter()
-        for row in rows:
-            counts.update(row.counts)
-        yield counts
+        try:
+            rows = _round(spark, work)
+        except Exception as error:
+            if not is_crash(error):
+                raise
+            event(logger, "error", "work.process_died", queues=list(work.queues))
+            until.wait(work.poll)
+            continue  # what it held comes back when its lease ends, and the attempt counts
+        yield sum((Counter(row.counts) for row in rows), Counter())
         if work.stop_when_empty and all(row.empty for row in rows):
             return
+
+
+def _round(spark: "SparkSession", work: Work) -> list[Any]:
+    tasks = spark.range(0, work.tasks, 1, work.tasks)
+    return tasks.mapInArrow(partial(_work, work), REPORT).collect()
 
 
 def _work(work: Work, batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":

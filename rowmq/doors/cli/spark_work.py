@@ -62,12 +62,12 @@ def spark_work(
     if dry_run:
         _show_waiting(session, client, served)
         return
-    counts = _work(session, load, served, options)
+    counts = _work(session, client, load, served, options)
     said = {"queues": list(served), **{name: counts[name] for name in COUNTED}}
     session.out.result(said, ", ".join(f"{counts[name]} {name}" for name in COUNTED))
 
 
-def _work(session: Session, load: Any, queues: Sequence[str], options: Any) -> Counter[str]:
+def _work(session: Session, client: Client, load: Any, queues: Sequence[str], options: Any) -> Counter[str]:
     from rowmq.pipeline.work import work  # noqa: PLC0415 - Spark is an extra
 
     over = threading.Event()
@@ -77,7 +77,7 @@ def _work(session: Session, load: Any, queues: Sequence[str], options: Any) -> C
         spark_job(session, "work", master=options["master"], conf=options["conf"]) as spark,
         on_signal(lambda: threading.Thread(target=over.set).start()),  # after Spark's own, which gives up
     ):
-        return work(spark, load, *queues, until=over, **said)
+        return work(spark, client, load, *queues, until=over, **said)
 
 
 def _show_waiting(session: Session, client: Client, queues: Sequence[str]) -> None:
