@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from rowmq.core.errors import InvalidSetting, InvalidURL, QueueNotFound
+from rowmq.core.errors import InvalidSetting, InvalidURL, QueueNotFound, StoreUnavailable
 from rowmq.core.store import Store
 from rowmq.pipeline.options import Origin
 from rowmq.stores import open_store
@@ -18,25 +18,23 @@ _STORES: dict[tuple[int, str], Store] = {}
 def store_at(url: str) -> Store:
     """The store a URL names, opened the first time this process asks; its tables must be there.
 
-    Raises InvalidURL for a store in memory, which no other process could see.
+    Raises InvalidURL for a store in memory, which no other process could see, and StoreUnavailable for a file
+    that is not there.
     """
     key = os.getpid(), url
     if key not in _STORES:
         refuse_memory(url)
+        refuse_missing(url)
         _STORES[key] = open_store(url, migrate=False)
     return _STORES[key]
 
 
 def absolute(url: str) -> str:
     """The URL with the path of an SQLite file made absolute: Spark's processes may run in another folder."""
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        return url  # whoever opens it says what is wrong
-    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+    path = _file(url)
+    if path is None:
         return url
-    path = str(Path(str(parsed.database)).absolute())
-    return parsed.set(database=path).render_as_string(hide_password=False)
+    return make_url(url).set(database=str(path.absolute())).render_as_string(hide_password=False)
 
 
 def refuse_memory(url: str) -> None:
@@ -47,6 +45,27 @@ def refuse_memory(url: str) -> None:
             "a store in memory is seen by its own process alone, and Spark has many:"
             " use a file, such as sqlite:///jobs.db, or a database server"
         )
+
+
+def refuse_missing(url: str) -> None:
+    """Raise StoreUnavailable for an SQLite file that is not there; opening it would make an empty one."""
+    path = _file(url)
+    if path is not None and not path.exists():
+        raise StoreUnavailable(
+            f"there is no file {path} on this machine: Spark reads SQLite where the file is, so give its"
+            " absolute path and use a local master, or keep messages on a database server"
+        )
+
+
+def _file(url: str) -> Path | None:
+    """The SQLite file that a URL names; None if it names something else."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        return None  # whoever opens it says what is wrong
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        return None
+    return Path(str(parsed.database))
 
 
 def check_origin(store: Store, origin: Origin) -> None:
