@@ -1,4 +1,4 @@
-"""Messages from files and into files, in bulk."""
+"""Messages from files, into files, and from other systems, in bulk."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,6 +21,7 @@ from rowmq.doors.cli.sparking import (
 )
 from rowmq.doors.cli.words import one_of
 
+SYSTEMS = ("pgq", "gqs", "hq", "gq", "gomq")
 FORMS = ("parquet", "csv", "json")
 Said = datetime | timedelta | None
 format_option = click.option(
@@ -113,6 +114,42 @@ def export(
         if dry_run
         else f"exported {count:,} messages to {target}",
     )
+
+
+@click.command("import")
+@click.argument("system", type=click.Choice(SYSTEMS))
+@click.option("--from", "source", required=True, metavar="URL", help="The other system's database.")
+@click.option("-q", "--queue", help="Only the queue of this name there; all of them by default.")
+@click.option("--to", metavar="QUEUE", shell_complete=complete_queue, help="The queue here, if it is one.")
+@click.option("--parse", is_flag=True, help="Bytes that are JSON text become JSON.")
+@dry_run_option
+@spark_options
+@with_session
+def import_command(
+    session: Session,
+    *,
+    system: str,
+    source: str,
+    master: str | None,
+    conf: Any,
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    """Move messages over from pgq, gqs, hq, gq or GOMQ, in whatever state they are.
+
+    It may be run again: what is here already stays as it is. Stop the other system before.
+    """
+    url, parse = store_url(session), options.pop("parse")
+    with session.client() as client:
+        now = client.store.now()
+    with spark_job(session, "import", master=master, conf=conf) as spark:
+        from rowmq.pipeline.importing import look, move, places_of, rows_of  # noqa: PLC0415 - Spark is an extra
+
+        found = []
+        for place in places_of(system, source, **options):
+            rows = rows_of(spark, system, source, place, now, parse=parse)
+            found.append((look(rows, place) if dry_run else move(rows, url, place))._asdict())
+    session.out.listing(found, ("name", "to", "rows", "done", "dead"), none="there is nothing to import")
 
 
 def absolute(path: str) -> str:
