@@ -5,7 +5,7 @@ STAMP := .venv/installed.stamp
 CLIENTS := .venv/clients.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run servers clients test check proto soak bench
+.PHONY: help venv run demo servers clients test check proto soak bench
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -23,6 +23,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
 	$(BIN)/rowmq serve
+
+demo: $(STAMP) ## tell the whole story on SQLite: a broker, four ways in, failures, and everything in bulk on Spark
+	@command -v java >/dev/null 2>&1 || sh tests/install_packages.sh default-jre-headless
+	$(BIN)/python examples/demo.py
 
 servers: ## install PostgreSQL, MariaDB, Redis, Java, Chromium and Node.js when they are missing (as root, on Debian)
 	@sh tests/install_packages.sh
