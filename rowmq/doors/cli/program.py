@@ -74,6 +74,7 @@ COMMANDS = (
     completion.completion,
     spark_files.load,
     spark_files.export,
+    spark_files.import_command,
 )
 
 
