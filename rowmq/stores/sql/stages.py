@@ -93,14 +93,20 @@ def _move(cursor: Cursor, job: str, stages: Mapping[str, int], write: Write) -> 
             parts[stage].append(part)
             counts[stage] += count
     if counts != stages:
-        raise StoreUnavailable(
-            f"{sum(stages.values())} messages were staged and {sum(counts.values())} of them are there;"
-            " nothing was written, write again"
-        )
+        raise _missing(stages, counts)
     for stage, numbers in parts.items():
         for part in numbers:
             row = cursor.one("stage_chunk", job=job, stage=stage, part=part)
-            write(cursor, *unpack(row[0] if row else b""))
+            if row is None:  # swept since it was counted
+                raise _missing(stages, {})
+            write(cursor, *unpack(row[0]))
+
+
+def _missing(stages: Mapping[str, int], counts: Mapping[str, int]) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"{sum(stages.values())} messages were staged and {sum(counts.values())} of them are there;"
+        " nothing was written, write again"
+    )
 
 
 def _way(queue: str | None, topic: str | None, now: int | None) -> Write:
