@@ -15,7 +15,7 @@ import pytest
 import rowmq
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.outcome import ACK
-from tests.pipeline.doomed import CLAIMED, COMMITTED, HANDLING, SUNK, stream
+from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, SUNK, stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,9 +47,10 @@ def killed(url: str, folder: Path, point: str) -> None:
 
 
 def rival(store: Store) -> list[int]:
-    """Take some as soon as their leases have run out, and finish them."""
+    """Take some of the first batch as soon as their leases have run out, and finish them."""
+    want = Want(limit=TAKEN, upto=store.history.bounds()[0] + BATCH - 1)
     end = time.monotonic() + 30
-    while not (found := store.claim("jobs", [Want(limit=TAKEN)])[0]):
+    while not (found := store.claim("jobs", [want])[0]):
         assert time.monotonic() < end
         time.sleep(0.1)
     store.settle([Settlement(each.receipt, ACK) for each in found])
