@@ -14,7 +14,10 @@ PATTERNS = (
     (r"\s+", " "),
 )
 """What two errors of one kind may differ in, and what is put in its place, one after the other."""
-LONGEST_PATTERN, LONGEST_EXAMPLE = 300, 2000
+TRACEBACK = "Traceback (most recent call last):"
+RAISED = r"(?s).*\n([A-Za-z_][\w.]*(?::[^\n]*)?)"
+"""The last line of a traceback that names what was raised: two of one kind may come from different lines."""
+LONGEST_PATTERN, LONGEST_EXAMPLE, LOOKED_AT = 300, 2000, 20_000
 NEEDED = (
     *("id", "queue", "state", "metadata", "created_at", "scheduled_for"),
     *("attempts", "consumer", "started_at", "finished_at"),
@@ -61,7 +64,10 @@ def events(lived: "DataFrame", failures: "DataFrame") -> "DataFrame":
 
 
 def pattern(error: "Column") -> "Column":
-    """An error without what differs between two of its kind: numbers, ids and spaces."""
+    """An error without what differs between two of its kind: numbers, ids, spaces and where it was raised."""
+    raised = F.regexp_extract(F.substring(error, -LOOKED_AT, LOOKED_AT), RAISED, 1)
+    is_raised = error.startswith(TRACEBACK) & (raised != "")
+    error = F.when(is_raised, raised).otherwise(F.substring(error, 1, LOOKED_AT))
     for regex, replacement in PATTERNS:
         error = F.regexp_replace(error, regex, replacement)
     return F.substring(F.trim(error), 1, LONGEST_PATTERN)

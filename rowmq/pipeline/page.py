@@ -1,5 +1,6 @@
 """The page of a report: one HTML file that needs nothing else, and in which nothing can run."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -147,14 +148,17 @@ def _of_queue(figures: Figures, name: str) -> list[Row]:
 
 
 def _attempts(figures: Figures) -> list[tuple[str, float]]:
-    counts: dict[int, float] = {}
+    counts: Counter[int] = Counter()
     for row in figures.tables["attempts"]:
-        counts[row["attempts"]] = counts.get(row["attempts"], 0) + row["messages"]
+        counts[row["attempts"]] += row["messages"]
     return [(str(attempts), counts[attempts]) for attempts in sorted(counts)[:DETAILED]]
 
 
 def _frequent(figures: Figures) -> list[tuple[str, float]]:
-    return [(row["error"], row["failures"]) for row in figures.tables["errors"][:10]]
+    counts: Counter[str] = Counter()
+    for row in figures.tables["errors"]:
+        counts[row["error"]] += row["failures"]
+    return [*counts.most_common(10)]
 
 
 def _section(heading: str, name: str, figures: Figures) -> Iterator[str]:

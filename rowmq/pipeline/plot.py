@@ -161,13 +161,13 @@ def _bars(title: str, bars: Sequence[tuple[str, float]]) -> Iterator[str]:
     yield f'<figure class="plot"><figcaption>{safe(title)}</figcaption>'
     yield f'<svg viewBox="0 0 {WIDTH} {height}" role="img"><title>{safe(title)}</title>'
     yield f"<desc>{safe(said)}</desc>"
+    start = 24 + 6 * max((len(_short(name)) for name, _ in bars), default=0)
     for row, (name, value) in enumerate(bars):
-        width, y = round(260 * value / longest, 1), 24 * row + 6
-        yield f'<text class="tick" x="{WIDTH - 340}" y="{y + 13}" text-anchor="end">'
-        yield f"{safe(_short(name))}</text>"
-        yield f'<rect class="bar c0" x="{WIDTH - 330}" y="{y}" width="{max(width, 1)}" height="16">'
+        width, y = round((WIDTH - 60 - start) * value / longest, 1), 24 * row + 6
+        yield f'<text class="tick" x="{start - 8}" y="{y + 13}" text-anchor="end">{safe(_short(name))}</text>'
+        yield f'<rect class="bar c0" x="{start}" y="{y}" width="{max(width, 1)}" height="16">'
         yield f"<title>{safe(name)}: {number(value)}</title></rect>"
-        yield f'<text class="tick" x="{WIDTH - 324 + width}" y="{y + 13}">{number(value)}</text>'
+        yield f'<text class="tick" x="{start + 6 + width}" y="{y + 13}">{number(value)}</text>'
     yield "</svg></figure>"
 
 

@@ -13,7 +13,7 @@ from rowmq.pipeline.opening import absolute, store_at
 from rowmq.pipeline.page import Figures, page
 from rowmq.pipeline.registration import register
 from rowmq.pipeline.tables import Row, not_writable, write_tables
-from rowmq.runtime.log import redacted
+from rowmq.runtime.log import redacted, redacted_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -68,7 +68,7 @@ def figures(
     messages, failures = histories(spark, url, archive=archive, queue=queue, since=since, until=until)
     found = figures_of(messages, failures, queue=queue, since=since, until=until, every=every, by=by)
     slowest = _with_payloads(spark, url, archive, found.tables["slowest"])
-    read = " and ".join(filter(None, [redacted(url), archive]))
+    read = " and ".join(redacted_text(each) for each in (redacted(url), archive) if each)
     return replace(found, tables={**found.tables, "slowest": slowest}, read=read)
 
 

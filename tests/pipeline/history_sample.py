@@ -15,6 +15,7 @@ QUEUES = ("emails", "images", "<b>bold</b>")
 LANGUAGES = ("en", "de", "<script>")
 ERRORS = (
     "TimeoutError: no answer from 10.0.0.{n} after {n} s",
+    'Traceback (most recent call last):\n  File "a.py", line {n}, in f\n    call()\nos.Gone: {n} of them\n',
     "ValueError: order 018f3a1c-7b2e-7cc3-98c4-dc0c0c07398{d} is   unknown",
     "<script>alert({n})</script>",
 )

@@ -107,7 +107,7 @@ def test_a_plot_tells_those_who_cannot_see_it_what_it_shows() -> None:
 
 def test_bars_are_as_long_as_their_values() -> None:
     drawn = ET.fromstring(bar_plot("Errors", [("a", 200), ("b", 50)]))  # noqa: S314
-    assert [float(str(each.get("width"))) for each in drawn.findall(".//rect")] == [260.0, 65.0]
+    assert [float(str(each.get("width"))) for each in drawn.findall(".//rect")] == [630.0, 157.5]
 
 
 def test_plots_of_nothing_say_so() -> None:
