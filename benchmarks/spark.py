@@ -5,7 +5,7 @@
 Reading: the same twelve columns of the same finished messages in PostgreSQL, with the same types, in the same
 ranges of seqs, by our source and by JDBC in turn, into nothing. JDBC needs Debian's libpostgresql-jdbc-java.
 Working: a no-op handler empties a queue of 200-byte messages, on executors and by the engine's own workers in
-turn, as many processes as cores. Archiving and replaying are timed once, writing with a tenth of the messages.
+turn, as many processes as cores. Archiving and replaying are timed once, writing a tenth of the messages too.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ COLUMNS = (
 TIMES = ("created_at", "started_at", "finished_at")
 TABLES = """(
 SELECT m.seq, m.id, q.name AS queue, o.state, convert_from(m.body, 'UTF8') AS payload,
-       COALESCE(m.metadata, '{}') AS metadata, m.priority, m.created_at, o.attempts, o.consumer, o.started_at, o.finished_at
+       COALESCE(m.metadata, '{}') AS metadata, m.priority, m.created_at, o.attempts, o.consumer,
+       o.started_at, o.finished_at
 FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq JOIN rowmq_queues q ON q.id = o.queue
 WHERE q.name = 'q' AND o.state IN ('done', 'dead')) AS finished"""
 """What JDBC reads; what it has no type for is made by Spark, which is quicker than the server."""

@@ -19,8 +19,8 @@ JAR = Path("/usr/share/java/postgresql.jar")
 # Payloads of about 200 bytes; every other message has metadata, and each of these its own.
 _MESSAGES = """
 INSERT INTO rowmq_messages (id, queue, body, "binary", metadata, priority, created_at)
-SELECT gen_random_uuid(), q.id, convert_to('{"n": ' || n || ', "text": "' || repeat('x', 170) || '"}', 'UTF8'),
-       false, CASE mod(n, 2) WHEN 0 THEN '{"trace":"' || md5(n::text) || '"}' END, mod(n, 3),
+SELECT gen_random_uuid(), q.id, convert_to('{"n": ' || n || ', "text": "' || repeat('x', 170) || '"}',
+       'UTF8'), false, CASE mod(n, 2) WHEN 0 THEN '{"trace":"' || md5(n::text) || '"}' END, mod(n, 3),
        1750000000000000 + n * 1000
 FROM rowmq_queues q, generate_series(1, %(count)s) AS n WHERE q.name = 'q'
 """
