@@ -52,10 +52,12 @@ proto: $(STAMP) ## write the Python code of the .proto files
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
-bench: $(STAMP) servers ## measure claims in crowded stores, stores against drivers, workers against stores
+bench: $(STAMP) servers ## measure claims in crowded stores, stores against drivers, workers against stores, Spark against JDBC
 	$(BIN)/python -m benchmarks.claim_cost
 	$(BIN)/python -m benchmarks.claim_cost --held
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.worker
 	$(BIN)/python -m benchmarks.latency
 	$(BIN)/python -m benchmarks.http
+	@sh tests/install_packages.sh libpostgresql-jdbc-java
+	$(BIN)/python -m benchmarks.spark
