@@ -284,6 +284,9 @@ class Stages(Protocol):
         the job has staged is deleted.
         """
 
+    def last(self, writer: str) -> int | None:
+        """The highest number that the writer has committed; None if it has none, or was forgotten."""
+
     def drop(self, job: str) -> None:
         """Delete what the job has staged."""
 

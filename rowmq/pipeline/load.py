@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 from rowmq.pipeline.files import counted, form_of, read_files
+from rowmq.pipeline.opening import store_at
 from rowmq.pipeline.registration import register
+from rowmq.pipeline.staging import stages_of, transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +25,12 @@ def rows_of(
     """
     rows = read_files(spark, path, form_of(path, form), whole=whole)
     return rows.drop("id") if new_ids else rows
+
+
+def was_loaded(url: str, once: str) -> bool:
+    """Whether a load of this name has counted. A store without stages does not know, and says no."""
+    stages = stages_of(store_at(url))
+    return stages is not None and stages.last(transaction(once)) is not None
 
 
 def load(

@@ -13,7 +13,17 @@ from rowmq.core.errors import InvalidSetting, QueueNotFound
 from rowmq.core.store import Store
 from rowmq.pipeline.opening import store_at
 from rowmq.pipeline.options import Option, Place, flag, given, name
-from rowmq.pipeline.staging import Staged, Target, derived_ids, job_of, promised, push, stage, stages_of
+from rowmq.pipeline.staging import (
+    Staged,
+    Target,
+    derived_ids,
+    job_of,
+    promised,
+    push,
+    stage,
+    stages_of,
+    transaction,
+)
 from rowmq.pipeline.written import Rows, Written, check_columns
 
 if TYPE_CHECKING:
@@ -69,7 +79,7 @@ class Sink:
         stages = stages_of(store)
         if stages is not None:
             return stage(stages, job, self._rows(batches, Rows(self._schema, json=self._options.json)))
-        origin = job if self._options.txn_id is None else f"txn/{self._options.txn_id}"
+        origin = job if self._options.txn_id is None else transaction(self._options.txn_id)
         rows = Rows(self._schema, json=self._options.json, identify=derived_ids(origin, partition))
         return push(store, self._options.target, job, self._rows(batches, rows))
 
@@ -112,7 +122,7 @@ class BatchWriter(Sink, DataSourceArrowWriter):
     def commit(self, messages: Any) -> None:
         """Push what all tasks have staged."""
         txn = self._options.txn_id
-        self._commit(messages, writer=f"job/{self._job}" if txn is None else f"txn/{txn}", number=0)
+        self._commit(messages, writer=f"job/{self._job}" if txn is None else transaction(txn), number=0)
 
     def abort(self, messages: Any) -> None:  # noqa: ARG002 - the job is known
         """Delete what tasks have staged."""

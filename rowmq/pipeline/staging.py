@@ -49,6 +49,11 @@ def stages_of(store: Store) -> Stages | None:
     return found
 
 
+def transaction(txn: str) -> str:
+    """The writer that writes under a ``txnId``."""
+    return f"txn/{txn}"
+
+
 def derived_ids(job: str, partition: int) -> Identify:
     """Ids that are the same whenever the same job writes the same partition."""
     space = uuid5(NAMESPACE_URL, f"rowmq:{job}/{partition}")

@@ -134,7 +134,10 @@ def test_the_program_loads_and_exports(mq: rowmq.Client, program: Program, tmp_p
     (tmp_path / "a.jsonl").write_text("1\n2\n3\n")
     dry = program("load", "--from", "a.jsonl", "-q", "q", "--dry-run", "--json").json
     assert (dry["loaded"], dry["rows"], bodies(mq)) == (0, 3, [])
-    assert program("load", "--from", "a.jsonl", "-q", "q").out == "loaded 3 rows into queue 'q'\n"
+    named = ("load", "--from", "a.jsonl", "-q", "q", "--once", "monday")
+    assert program(*named).out == "loaded 3 rows into queue 'q'\n"
+    assert program(*named).out == "a load 'monday' was done before\n"
+    assert len(bodies(mq)) == 3
     mq.queue("q").claim(limit=1)[0].ack()
     assert program("export", "-q", "q", "--to", "done.csv", "--state", "done").out == (
         "exported 1 messages to done.csv\n"

@@ -72,6 +72,7 @@ def test_a_batch_that_was_committed_is_not_pushed_again(store: SQLStore) -> None
     store.stages.put("job", "c", 0, messages(1))
     assert commit(store, {"c": 1}, number=8)
     assert (len(bodies(store)), rows(store, "batches")) == (3, 1)
+    assert (store.stages.last("w"), store.stages.last("other")) == (8, None)
 
 
 @pytest.mark.parametrize("promised", [{"a": 3}, {"a": 1}, {"a": 2, "b": 1}])

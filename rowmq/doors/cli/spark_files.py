@@ -60,13 +60,16 @@ def load(
     url, said = store_url(session), {name: options.pop(name) for name in ("text", "once")}
     _check_queue(session, queue)
     with spark_job(session, "load", master=master, conf=conf) as spark:
-        from rowmq.pipeline.load import load, rows_of  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.load import load, rows_of, was_loaded  # noqa: PLC0415 - Spark is an extra
 
+        if said["once"] is not None and was_loaded(url, said["once"]):
+            session.out.result(_loaded(source, queue, topic, 0), f"a load {said['once']!r} was done before")
+            return
         rows = rows_of(spark, absolute(source), **options)
         count = rows.count() if dry_run else load(rows, url, queue=queue, topic=topic, **said)
     to = f"queue {queue!r}" if queue else f"topic {topic!r}"
     session.out.result(
-        {"from": source, "queue": queue, "topic": topic, "loaded": 0 if dry_run else count, "rows": count},
+        _loaded(source, queue, topic, count, dry_run=dry_run),
         f"would load {count:,} rows into {to}" if dry_run else f"loaded {count:,} rows into {to}",
     )
 
@@ -150,6 +153,12 @@ def import_command(
             rows = rows_of(spark, system, source, place, now, parse=parse)
             found.append((look(rows, place) if dry_run else move(rows, url, place))._asdict())
     session.out.listing(found, ("name", "to", "rows", "done", "dead"), none="there is nothing to import")
+
+
+def _loaded(
+    source: str, queue: str | None, topic: str | None, rows: int, *, dry_run: bool = False
+) -> dict[str, Any]:
+    return {"from": source, "queue": queue, "topic": topic, "rows": rows, "loaded": 0 if dry_run else rows}
 
 
 def absolute(path: str) -> str:

@@ -71,6 +71,11 @@ class SQLStages:
 
         return self._database.run(work, repeatable=True)
 
+    def last(self, writer: str) -> int | None:
+        """The highest number that the writer has committed."""
+        found = self._database.run(lambda cursor: cursor.one("batch_find", name=writer))
+        return None if found is None else int(found[0])
+
     def drop(self, job: str) -> None:
         """Delete what the job has staged."""
         self._database.run(lambda cursor: cursor.run("stage_drop", job=job), repeatable=True)
