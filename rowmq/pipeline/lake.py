@@ -47,8 +47,9 @@ class Lake:
     def __init__(self, path: str) -> None:
         self.is_local = "://" not in path
         try:
-            whole = str(Path(path).absolute()) if self.is_local else path
-            self._files, self._root = fs.FileSystem.from_uri(whole)
+            self.address = str(Path(path).absolute()) if self.is_local else path
+            """The path as other processes can use it, too."""
+            self._files, self._root = fs.FileSystem.from_uri(self.address)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise InvalidInput(f"{path!r} is no folder that an archive can be in: {error}") from None
         self.is_local = self.is_local or isinstance(self._files, fs.LocalFileSystem)

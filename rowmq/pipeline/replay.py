@@ -1,7 +1,7 @@
 """Replaying: a slice of the archive goes back into a queue, each message once however often it is run."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
@@ -77,7 +77,7 @@ def replay(spark: "SparkSession", url: str, archive: str, again: Again) -> Repla
         raise QueueNotFound(again.to)
     _note(lake, again)
     parts = parts_of(Batches(lake).manifests(), again)
-    rows = _run(spark, parts, partial(replay_parts, url, archive, again)) if parts else []
+    rows = _run(spark, parts, partial(replay_parts, url, lake.address, again)) if parts else []
     return Replayed(id=again.id, **{name: sum(row[name] for row in rows) for name in COUNTS})
 
 
@@ -112,13 +112,16 @@ def _day(moment: datetime) -> str:
 
 
 def _note(lake: Lake, again: Again) -> None:
-    """Write down what the replay is of; InvalidSetting if its name is another one's."""
+    """Write down from where to where it goes; InvalidSetting if its name is another one's.
+
+    Not how the messages ended, nor when: a later run may take more of them, and takes each once.
+    """
     path = f"{REPLAYS}/{folder_name(again.id)}/replay.json"
-    said = {key: None if value is None else str(value) for key, value in asdict(again).items()}
+    said = {"queue": again.queue, "to": again.to}
     if not lake.exists(path):
         lake.write(path, said)
     elif lake.read(path) != said:
-        raise InvalidSetting(f"the replay {again.id!r} is of something else; choose another name")
+        raise InvalidSetting(f"the replay {again.id!r} goes from and to other queues; choose another name")
 
 
 def _run(spark: "SparkSession", parts: Sequence[tuple[Any, ...]], function: Any) -> list[Any]:
