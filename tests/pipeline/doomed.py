@@ -1,7 +1,8 @@
 """A Spark driver that kills itself, its JVM and all of their Python processes at a chosen point.
 
 ``python -m tests.pipeline.doomed URL FOLDER POINT``: the queue ``jobs`` is streamed in batches of 500 through
-a handler, and what was handled is written to ``FOLDER/out.txt``, one seq a line.
+a handler, and what was handled is written to ``FOLDER/out.txt``, one seq a line. With ``workers`` or
+``microbatch`` as POINT the queue is worked on in that mode, and a handler kills everything.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import rowmq
 from rowmq.pipeline import handled, session
 from rowmq.pipeline.source import RowMQSource
 from rowmq.pipeline.streaming import StreamReader
+from rowmq.pipeline.work import work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from rowmq.runtime.claimed import ClaimedMessage
+    from rowmq.runtime.client import Client
 
 BATCH = 500
 LEASE = "2"
@@ -67,6 +71,17 @@ def stream(
     query.awaitTermination()
 
 
+def working(url: str, handler: Callable[[ClaimedMessage], Any]) -> Callable[[], Client]:
+    """What makes a client with this handler."""
+
+    def load() -> Client:
+        mq = rowmq.connect(url)
+        mq.handler("jobs")(handler)
+        return mq
+
+    return load
+
+
 def main(url: str, folder: str, point: str) -> None:
     class Reader(StreamReader):
         def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
@@ -82,11 +97,14 @@ def main(url: str, folder: str, point: str) -> None:
             return Reader(self.options, schema)
 
     def handle(message: ClaimedMessage) -> None:
-        if point == HANDLING and message.payload == BATCH - 1:
+        if point in (HANDLING, "workers", "microbatch") and message.payload == BATCH - 1:
             die()
 
     spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     spark.dataSource.register(Source)
+    if point in ("workers", "microbatch"):
+        load = working(url, handle)
+        work(spark, load(), load, mode=point, tasks=2, stop_when_empty=True)  # type: ignore[arg-type]
     stream(spark, url, Path(folder), handle, point)
 
 

@@ -8,16 +8,19 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import rowmq
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.outcome import ACK
-from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, SUNK, stream
+from rowmq.pipeline.work import work
+from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, SUNK, stream, working
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
     from rowmq.core.store import Store
@@ -46,13 +49,18 @@ def killed(url: str, folder: Path, point: str) -> None:
     assert ran.returncode == -signal.SIGKILL, (folder / "log.txt").read_text()[-2000:]
 
 
+def wait_until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 def rival(store: Store) -> list[int]:
     """Take some of the first batch as soon as their leases have run out, and finish them."""
     want = Want(limit=TAKEN, upto=store.history.bounds()[0] + BATCH - 1)
-    end = time.monotonic() + 30
-    while not (found := store.claim("jobs", [want])[0]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    wait_until(lambda: store.queues.stats("jobs").leased == 0)
+    (found,) = store.claim("jobs", [want])
     store.settle([Settlement(each.receipt, ACK) for each in found])
     return [each.seq for each in found]
 
@@ -92,3 +100,20 @@ def test_the_fault_table_holds_at_every_point(
     spark: SparkSession, store_url: str, tmp_path: Path, point: str, rivals: bool
 ) -> None:
     check(spark, store_url, tmp_path, point, rivals=rivals)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["workers", "microbatch"])
+def test_what_killed_work_held_comes_back_and_is_done(
+    spark: SparkSession, store_url: str, tmp_path: Path, mode: Any
+) -> None:
+    load = working(store_url, lambda _: None)
+    with load() as mq:
+        jobs = mq.queue("jobs", max_attempts=10, lease=2)
+        jobs.push_many(range(COUNT))
+        killed(store_url, tmp_path, mode)
+        assert jobs.stats().done < COUNT
+        wait_until(lambda: jobs.stats().leased == 0)
+        work(spark, mq, load, mode=mode, tasks=2, stop_when_empty=True)
+        stats = jobs.stats()
+    assert (stats.done, stats.leased, stats.ready, stats.dead) == (COUNT, 0, 0, 0)
