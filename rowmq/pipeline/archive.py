@@ -150,7 +150,7 @@ class _Job:
             return Archived()
         files = verify(self.spark, self.lake, place(self.lake, plan.batch), expected)
         manifest = manifest_of(plan, files)
-        self.lead.check()
+        self.check(plan.batch)
         self.batches.save(manifest)  # from here on the batch counts
         pruned = self.prune(manifest)
         return Archived(batches=1, rows=manifest.rows, bytes=manifest.bytes, pruned=pruned)
@@ -167,11 +167,15 @@ class _Job:
         return count
 
     def prune_some(self, manifest: Manifest, seqs: Sequence[int]) -> int:
-        """Delete some of them, if this batch is still ours to finish."""
-        self.lead.check()
-        if not self.batches.is_planned(manifest.batch):
-            raise StoreError(f"the batch {manifest.batch} was undone by another run; run this one again")
+        """Delete some of them."""
+        self.check(manifest.batch)
         return self.store.history.archive(seqs, prune=True, before=manifest.plan.before)
+
+    def check(self, batch: str) -> None:
+        """Raise Refused or StoreError unless the batch is still ours to finish."""
+        self.lead.check()
+        if not self.batches.is_planned(batch):  # another run had the lead meanwhile
+            raise StoreError(f"the batch {batch} was undone by another run; run this one again")
 
     def still_there(self, seqs: Sequence[int]) -> list[int]:
         """Those of the seqs that the store has: they were given another life after they were read."""

@@ -119,11 +119,15 @@ class Batches:
         return [_plan(self._lake.read(_plan_path(name))) for name in self._lake.names(BATCHES, ".plan.json")]
 
     def manifests(self) -> list[Manifest]:
-        """The batches with a manifest, but those that a later one replaces."""
+        """The batches that count: not those that a later one replaces, nor those that were undone.
+
+        An unfinished batch has a plan; plans are looked at first, because they go when a batch is finished.
+        """
+        planned = self._lake.names(BATCHES, ".plan.json")
         names = self._lake.names(BATCHES, ".json")
         found = [_manifest(self._lake.read(_path(name))) for name in names if not name.endswith(".plan")]
         gone = {name for each in found for name in each.replaces}
-        return [each for each in found if each.batch not in gone]
+        return [each for each in found if each.batch not in gone and (each.pruned or each.batch in planned)]
 
     def manifest(self, batch: str) -> Manifest | None:
         """A batch's manifest, if it has one."""

@@ -82,6 +82,14 @@ def test_a_batch_that_another_replaces_is_not_read(tmp_path: Path) -> None:
     assert [each.batch for each in batches.manifests()] == ["c"]
 
 
+def test_a_batch_that_was_undone_before_it_was_finished_is_not_read(tmp_path: Path) -> None:
+    batches = Batches(Lake(str(tmp_path)))
+    batches.save(manifest("a", part(), pruned=False))
+    assert batches.manifests() == []
+    batches.plan(manifest("a").plan)
+    assert [each.batch for each in batches.manifests()] == ["a"]
+
+
 def test_a_batch_that_is_forgotten_leaves_nothing_and_others_stay(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path))
     batches = Batches(lake)
