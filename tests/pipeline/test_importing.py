@@ -80,7 +80,8 @@ def test_hq_is_read_with_its_states(tmp_path: Path, table: str) -> None:
 
 @pytest.mark.usefixtures("largest")
 def test_gq_is_read_as_it_is_and_as_it_is_described(mysql_url: str, tmp_path: Path) -> None:
-    first, second = read("gq", legacy.gq(mysql_url))
+    elsewhere = f"{legacy.gq(mysql_url)}?init_command=SET%20time_zone%3D'%2B05:00'"
+    first, second = read("gq", elsewhere)
     assert (first.body, first.binary, first.attempts, first.at) == (b"\x00\xff", True, 0, None)
     assert (second.attempts, second.at) == (2, datetime(2037, 1, 1, tzinfo=UTC))
     assert second.created_at == datetime(2026, 1, 2, 3, 4, 1, tzinfo=UTC)

@@ -219,13 +219,13 @@ def test_chunks_are_bounded_by_rows_and_by_bytes(
     mq: rowmq.Client, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(staging, "MOST_ROWS", 3)
-    monkeypatch.setattr(staging, "MOST_BYTES", 10)
-    kind, data = batch("payload string", *((f'"{"x" * size}"',) for size in (1, 1, 1, 1, 9, 20, 1)))
+    monkeypatch.setattr(staging, "MOST_BYTES", 20)
+    kind, data = batch("payload string", *((f'"{"x" * size}"',) for size in (1, 1, 1, 1, 21, 1)))
     writer = BatchWriter({"url": store_url, "queue": "q"}, kind, overwrite=False)
     done = writer.write(iter([data]))
-    assert (done.rows, left(mq)) == (7, 5)
+    assert (done.rows, left(mq)) == (6, 4)
     writer.commit([done, None])
-    assert [len(body) - 2 for body in bodies(mq)] == [1, 1, 1, 1, 9, 20, 1]
+    assert [len(body) - 2 for body in bodies(mq)] == [1, 1, 1, 1, 21, 1]
     assert left(mq) == 0
 
 
