@@ -247,15 +247,16 @@ def test_after_a_batch_that_shrank_the_next_ones_are_small_and_grow(
 ) -> None:
     fill(store, clock, 16)
     first = run_of(store)
-    end = first.advance(first.first(), 8)
+    end = first.advance(first.first(), 16)
     first.plan(end)
+    assert len(planned(run_of(store, maxRuns="1"), end)) == 8
     run = run_of(store, maxRuns="1")
-    assert len(planned(run, end)) == 4
+    assert len(planned(run, end)) == 2
     sizes = []
     for _ in range(3):
-        end = run.advance(end, 8)
+        end = run.advance(end, 16)
         sizes.append(len(planned(run, end)))
-    assert sizes == [8, 4, 0]
+    assert sizes == [4, 8, 2]
 
 
 def test_a_batch_forgotten_by_the_store_is_empty(store: Store) -> None:
