@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -170,6 +173,23 @@ def test_a_message_in_store_and_archive_counts_once_and_one_in_the_archive_alone
     assert archived.pruned == before.total["done"] + before.total["dead"]
     assert after.tables == both.tables == before.tables
     assert lake in after.read
+
+
+@pytest.mark.soak
+def test_a_report_over_spark_connect_says_the_same(spark: SparkSession, short_past: str) -> None:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, "-c", OVER_CONNECT, short_past]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=600)
+    assert json.loads(ran.stdout.splitlines()[-1]) == figures(spark, short_past).total
+
+
+OVER_CONNECT = """
+import json, sys
+from pyspark.sql import SparkSession
+from rowmq.pipeline.report import figures
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+print(json.dumps(figures(spark, sys.argv[1]).total))
+"""
 
 
 def _copy(url: str, folder: Path) -> str:
