@@ -31,19 +31,23 @@ class Cluster:
         self._folder = folder
         self._port = free_port()
         self.url = f"spark://{LOOPBACK}:{self._port}"
+        self._started = 0
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, workers: int) -> None:
         self._run("Master", "--host", LOOPBACK, "--port", str(self._port), "--webui-port", "0")
         _wait_for(self._port)
-        for number in range(workers):
-            folder = self._folder / f"worker-{number}"
-            options = ("--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder))
-            self._run("Worker", "--host", LOOPBACK, *options, self.url)
+        for _ in range(workers):
+            self.add_worker()
 
-    def kill_worker(self, number: int) -> None:
+    def add_worker(self) -> None:
+        folder = self._folder / f"worker-{self._started}"
+        options = ("--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder))
+        self._run("Worker", "--host", LOOPBACK, *options, self.url)
+
+    def kill_worker(self) -> None:
         """kill -9 of a worker and of the executors and Python processes below it."""
-        _kill(self._processes[number + 1])
+        _kill(self._processes.pop(1))
 
     def stop(self) -> None:
         for process in self._processes:
@@ -59,12 +63,13 @@ class Cluster:
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
         }
-        log = (self._folder / f"{role}-{len(self._processes)}.log").open("wb")
+        log = (self._folder / f"{role}-{self._started}.log").open("wb")
         with log:
             started = subprocess.Popen(
                 [*command, *arguments], env=environment, stdout=log, stderr=log, start_new_session=True
             )
         self._processes.append(started)
+        self._started += 1
 
 
 @contextmanager

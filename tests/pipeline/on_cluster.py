@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import rowmq
 from rowmq.pipeline import handled, register, session
+from rowmq.pipeline.archive import archive
 from rowmq.pipeline.work import work
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def main(job: str, master: str, url: str, folder: str) -> None:
     register(spark)
     if job == "stream":
         stream(spark, url, Path(folder))
+    elif job == "archive":
+        archive(spark, url, str(Path(folder) / "lake"))
     else:
         with load(url) as mq:
             work(spark, mq, partial(load, url), mode=job, tasks=2, stop_when_empty=True)  # type: ignore[arg-type]
