@@ -30,6 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
+            if item.get_closest_marker("timeout") is None:  # a busy machine takes long to start a JVM
+                item.add_marker(pytest.mark.timeout(300))
 
 
 @pytest.fixture(scope="session")
