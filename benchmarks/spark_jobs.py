@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING
 
 import rowmq
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.replay import Again, replay
-from rowmq.pipeline.work import work
+from rowmq.pipeline.handlers.work import work
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.lake.replay import Again, replay
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier

@@ -20,9 +20,9 @@ import boto3
 
 import rowmq
 from rowmq.pipeline import handled, register, session
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.audit import audit
-from rowmq.pipeline.report import report
+from rowmq.pipeline.auditing.audit import audit
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.reporting.report import report
 from rowmq.pipeline.session import check_java
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import rowmq
 from rowmq.pipeline import handled, register, session
-from rowmq.pipeline.report import figures
+from rowmq.pipeline.reporting.report import figures
 
 URL = os.environ.get("ROWMQ_URL", f"sqlite:///{tempfile.mkdtemp()}/notebook.db")
 spark = session()  # the notebook's own, if there is one

@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from rowmq.pipeline.columns import columns_of
+from rowmq.pipeline.reading.columns import columns_of
 
 
 class RowMQSource(DataSource):
@@ -25,24 +25,24 @@ class RowMQSource(DataSource):
 
     def reader(self, schema: StructType) -> Any:
         """Reads what is there now."""
-        from rowmq.pipeline.reading import BatchReader  # noqa: PLC0415 - only where it is used
+        from rowmq.pipeline.reading.reader import BatchReader  # noqa: PLC0415 - only where it is used
 
         return BatchReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> Any:  # noqa: N802 - Spark's name
         """Claims what comes, and acks it once it is processed."""
-        from rowmq.pipeline.streaming import StreamReader  # noqa: PLC0415 - only where it is used
+        from rowmq.pipeline.stream.reader import StreamReader  # noqa: PLC0415 - only where it is used
 
         return StreamReader(self.options, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> Any:  # noqa: FBT001 - Spark's signature
         """Pushes a DataFrame, all of it or nothing."""
-        from rowmq.pipeline.sink import BatchWriter  # noqa: PLC0415 - only where it is used
+        from rowmq.pipeline.writing.sink import BatchWriter  # noqa: PLC0415 - only where it is used
 
         return BatchWriter(self.options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> Any:  # noqa: FBT001, N802 - Spark's signature
         """Pushes each batch of a stream once."""
-        from rowmq.pipeline.sink import StreamWriter  # noqa: PLC0415 - only where it is used
+        from rowmq.pipeline.writing.sink import StreamWriter  # noqa: PLC0415 - only where it is used
 
         return StreamWriter(self.options, schema, overwrite=overwrite)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import rowmq
 from rowmq.pipeline import handled, session
+from rowmq.pipeline.handlers.work import work
 from rowmq.pipeline.source import RowMQSource
-from rowmq.pipeline.streaming import StreamReader
-from rowmq.pipeline.work import work
+from rowmq.pipeline.stream.reader import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowmq.pipeline.session import session
-from rowmq.pipeline.sink import BatchWriter, StreamWriter
 from rowmq.pipeline.source import RowMQSource
+from rowmq.pipeline.writing.sink import BatchWriter, StreamWriter
 from rowmq.stores.sql import stages
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
-    from rowmq.pipeline.staging import Staged
+    from rowmq.pipeline.writing.staging import Staged
 
 POINTS = ("writing", "staged", "committing", "committed")
 ROWS = 3_000

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rowmq.pipeline.page import Figures
-from rowmq.pipeline.period import Period
-from rowmq.pipeline.tables import TABLES, Kind, Row
+from rowmq.pipeline.reporting.page import Figures
+from rowmq.pipeline.reporting.period import Period
+from rowmq.pipeline.reporting.tables import TABLES, Kind, Row
 
 START = datetime(2026, 5, 1, 9, tzinfo=UTC)
 HOSTILE = "<script>document.title='run'</script>\"'><img src=x onerror=alert(1)>\u202e\x1b[2J</title></style>"

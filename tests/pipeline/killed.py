@@ -12,9 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rowmq.pipeline import archive, register, replay, replaying, session
-from rowmq.pipeline.lake import Lake
-from rowmq.pipeline.manifest import Batches
+from rowmq.pipeline import register, session
+from rowmq.pipeline.lake import archive, replay, replaying
+from rowmq.pipeline.lake.folder import Lake
+from rowmq.pipeline.lake.manifest import Batches
 from tests.pipeline.doomed import die
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import rowmq
 from rowmq.pipeline import handled, register, session
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.work import work
+from rowmq.pipeline.handlers.work import work
+from rowmq.pipeline.lake.archive import archive
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

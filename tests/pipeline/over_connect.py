@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import rowmq
 from rowmq.pipeline import handled, register
-from rowmq.pipeline.work import work
+from rowmq.pipeline.handlers.work import work
 
 if TYPE_CHECKING:
     from rowmq.runtime.claimed import ClaimedMessage

@@ -12,14 +12,14 @@ import pytest
 
 import rowmq
 from rowmq.core.errors import QueueNotFound, Refused, StoreError
-from rowmq.pipeline import archive as archiving
-from rowmq.pipeline.archive import Slice, archivable, archive
-from rowmq.pipeline.batch import place
-from rowmq.pipeline.frames import archived
-from rowmq.pipeline.lake import Lake
-from rowmq.pipeline.leading import leading
-from rowmq.pipeline.manifest import Batches
-from rowmq.pipeline.upkeep import compact, let_go
+from rowmq.pipeline.lake import archive as archiving
+from rowmq.pipeline.lake.archive import Slice, archivable, archive
+from rowmq.pipeline.lake.batch import place
+from rowmq.pipeline.lake.folder import Lake
+from rowmq.pipeline.lake.frames import archived
+from rowmq.pipeline.lake.leading import leading
+from rowmq.pipeline.lake.manifest import Batches
+from rowmq.pipeline.lake.upkeep import compact, let_go
 from tests.doors.program import Program
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import rowmq
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.audit import audit
-from rowmq.pipeline.frames import archived
-from rowmq.pipeline.lake import Lake
-from rowmq.pipeline.manifest import Batches
-from rowmq.pipeline.replay import replay
+from rowmq.pipeline.auditing.audit import audit
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.lake.folder import Lake
+from rowmq.pipeline.lake.frames import archived
+from rowmq.pipeline.lake.manifest import Batches
+from rowmq.pipeline.lake.replay import replay
 from tests.pipeline.killed import AGAIN, ARCHIVE_POINTS, REPLAY_POINTS, TTL
 
 if TYPE_CHECKING:

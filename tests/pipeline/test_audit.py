@@ -10,9 +10,9 @@ import pytest
 
 import rowmq
 from rowmq.core.errors import InvalidInput
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.audit import Audit, Finding, audit
-from rowmq.pipeline.upkeep import compact, let_go
+from rowmq.pipeline.auditing.audit import Audit, Finding, audit
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.lake.upkeep import compact, let_go
 from tests.pipeline.test_archive import finish, program
 
 if TYPE_CHECKING:

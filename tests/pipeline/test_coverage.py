@@ -1,7 +1,7 @@
 """Which deletions explain which missing messages; no Spark is needed."""
 
-from rowmq.pipeline.coverage import Coverage, balance
-from rowmq.pipeline.manifest import Expired
+from rowmq.pipeline.auditing.coverage import Coverage, balance
+from rowmq.pipeline.lake.manifest import Expired
 
 
 def went(first: int, last: int, count: int | None = None) -> Expired:

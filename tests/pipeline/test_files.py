@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 import rowmq
 from rowmq.core.history import Record
 from rowmq.core.outcome import State
-from rowmq.pipeline.export import export, messages_of
-from rowmq.pipeline.files import Form, form_of
-from rowmq.pipeline.load import load, rows_of
+from rowmq.pipeline.writing.export import export, messages_of
+from rowmq.pipeline.writing.files import Form, form_of
+from rowmq.pipeline.writing.load import load, rows_of
 from tests.doors.program import Program
 
 FORMS = ("parquet", "csv", "json")

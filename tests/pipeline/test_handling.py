@@ -15,10 +15,10 @@ from rowmq.core.delivery import Claim, Delivery
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.outcome import Reason
 from rowmq.core.queue import Queue
-from rowmq.pipeline.batches import Batch, Batches
-from rowmq.pipeline.handling import Handling
-from rowmq.pipeline.parcel import Parcel, parcels, slices, still_held
-from rowmq.pipeline.receipt import receipt_from, receipt_text
+from rowmq.pipeline.handlers.handling import Handling
+from rowmq.pipeline.stream.batches import Batch, Batches
+from rowmq.pipeline.stream.parcel import Parcel, parcels, slices, still_held
+from rowmq.pipeline.stream.receipt import receipt_from, receipt_text
 from rowmq.runtime.registry import Job, Unreadable, is_async
 from rowmq.testing.build import message, messages, push
 

@@ -12,10 +12,10 @@ import rowmq
 from rowmq.core.history import Record
 from rowmq.core.outcome import State
 from rowmq.doors.grpc.inbox import Inboxes
-from rowmq.pipeline import importing_sql
-from rowmq.pipeline.importing import SYSTEMS, places_of
-from rowmq.pipeline.importing_gomq import inbox_of
-from rowmq.pipeline.importing_rows import Old, moment, texts
+from rowmq.pipeline.importing import sql as importing_sql
+from rowmq.pipeline.importing.gomq import inbox_of
+from rowmq.pipeline.importing.moving import SYSTEMS, places_of
+from rowmq.pipeline.importing.rows import Old, moment, texts
 from tests.doors.program import Program
 from tests.pipeline import legacy
 from tests.servers import RedisServer

@@ -11,9 +11,9 @@ from urllib.parse import unquote
 import pytest
 
 from rowmq.core.errors import InvalidInput
-from rowmq.pipeline.lake import LONGEST, Lake, folder_name
-from rowmq.pipeline.manifest import Batches, Expired, Manifest, Part, Plan, Sum, added
-from rowmq.pipeline.upkeep import gatherable
+from rowmq.pipeline.lake.folder import LONGEST, Lake, folder_name
+from rowmq.pipeline.lake.manifest import Batches, Expired, Manifest, Part, Plan, Sum, added
+from rowmq.pipeline.lake.upkeep import gatherable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,12 +13,13 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import BinaryType, StructType
 
 import rowmq
-from rowmq.pipeline import reading, reading_tables
-from rowmq.pipeline.columns import columns_of
-from rowmq.pipeline.look import Look
 from rowmq.pipeline.options import ReadOptions, given
-from rowmq.pipeline.reading import BatchReader
-from rowmq.pipeline.reading_tables import _driver, read_tables
+from rowmq.pipeline.reading import reader as reading
+from rowmq.pipeline.reading import tables as reading_tables
+from rowmq.pipeline.reading.columns import columns_of
+from rowmq.pipeline.reading.look import Look
+from rowmq.pipeline.reading.reader import BatchReader
+from rowmq.pipeline.reading.tables import _driver, read_tables
 from rowmq.pipeline.schema import FAILURES, LEDGER, MESSAGES, READ, arrow_schema, read_columns
 
 if TYPE_CHECKING:

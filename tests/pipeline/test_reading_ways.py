@@ -11,13 +11,17 @@ from sqlalchemy.engine import make_url
 
 import rowmq
 from rowmq.core.errors import StoreUnavailable
-from rowmq.pipeline import look, reading_postgres, reading_scan, reading_sqlite, reading_tables
-from rowmq.pipeline.look import Look, Unreadable
 from rowmq.pipeline.options import ReadOptions, given
-from rowmq.pipeline.reading import BatchReader, ranges
-from rowmq.pipeline.reading_mysql import address
-from rowmq.pipeline.reading_postgres import conninfo
-from rowmq.pipeline.reading_sqlite import read_sqlite
+from rowmq.pipeline.reading import look
+from rowmq.pipeline.reading import postgres as reading_postgres
+from rowmq.pipeline.reading import scan as reading_scan
+from rowmq.pipeline.reading import sqlite as reading_sqlite
+from rowmq.pipeline.reading import tables as reading_tables
+from rowmq.pipeline.reading.look import Look, Unreadable
+from rowmq.pipeline.reading.mysql import address
+from rowmq.pipeline.reading.postgres import conninfo
+from rowmq.pipeline.reading.reader import BatchReader, ranges
+from rowmq.pipeline.reading.sqlite import read_sqlite
 from rowmq.pipeline.schema import READ
 from rowmq.stores.sql.cursor import Cursor, Row
 

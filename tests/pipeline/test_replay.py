@@ -10,10 +10,10 @@ import pytest
 import rowmq
 from rowmq.core.errors import InvalidInput, InvalidSetting, QueueNotFound
 from rowmq.core.outcome import State
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.replay import Again, replay, replayable
-from rowmq.pipeline.replaying import message_of
-from rowmq.pipeline.upkeep import compact
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.lake.replay import Again, replay, replayable
+from rowmq.pipeline.lake.replaying import message_of
+from rowmq.pipeline.lake.upkeep import compact
 from tests.pipeline.test_archive import finish, program
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from sqlalchemy import create_engine
 
 from rowmq.core.errors import InvalidInput, InvalidSetting, QueueNotFound
-from rowmq.pipeline.archive import archive
-from rowmq.pipeline.page import Figures
-from rowmq.pipeline.report import figures, report
-from rowmq.pipeline.tables import PERCENTILES
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.reporting.page import Figures
+from rowmq.pipeline.reporting.report import figures, report
+from rowmq.pipeline.reporting.tables import PERCENTILES
 from rowmq.stores import open_store
 from tests.pipeline.history_sample import START, history
 
@@ -186,7 +186,7 @@ def test_a_report_over_spark_connect_says_the_same(spark: SparkSession, short_pa
 OVER_CONNECT = """
 import json, sys
 from pyspark.sql import SparkSession
-from rowmq.pipeline.report import figures
+from rowmq.pipeline.reporting.report import figures
 spark = SparkSession.builder.remote("local[2]").getOrCreate()
 print(json.dumps(figures(spark, sys.argv[1]).total))
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from rowmq.pipeline.page import page
+from rowmq.pipeline.reporting.page import page
 from tests.pipeline.figures_sample import HOSTILE, figures
 from tests.servers import ServerMissingError, skip_or_fail
 

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.pipeline.page import POLICY, filled, page
-from rowmq.pipeline.period import Period, step_for
-from rowmq.pipeline.plot import Line, bar_plot, line_plot
-from rowmq.pipeline.tables import FORMATS, write_tables
+from rowmq.pipeline.reporting.page import POLICY, filled, page
+from rowmq.pipeline.reporting.period import Period, step_for
+from rowmq.pipeline.reporting.plot import Line, bar_plot, line_plot
+from rowmq.pipeline.reporting.tables import FORMATS, write_tables
 from tests.pipeline.figures_sample import HOSTILE, START, figures, row
 
 HOUR = timedelta(hours=1)

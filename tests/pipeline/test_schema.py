@@ -29,10 +29,10 @@ from pyspark.sql.types import (
 )
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.pipeline.arrow_columns import maps, quick_maps, uuid_texts
-from rowmq.pipeline.arrow_json import parse
-from rowmq.pipeline.columns import columns_of
-from rowmq.pipeline.inference import filled, inferred
+from rowmq.pipeline.reading.arrow_columns import maps, quick_maps, uuid_texts
+from rowmq.pipeline.reading.arrow_json import parse
+from rowmq.pipeline.reading.columns import columns_of
+from rowmq.pipeline.reading.inference import filled, inferred
 from rowmq.pipeline.schema import FAILURES, LEDGER, READ, arrow_schema, check_schema
 
 TEXTS = pa.map_(pa.string(), pa.string())

@@ -33,10 +33,10 @@ from sqlalchemy import text
 import rowmq
 from rowmq.core.message import decode
 from rowmq.core.outcome import State
-from rowmq.pipeline import staging
 from rowmq.pipeline.schema import arrow_schema
-from rowmq.pipeline.sink import BatchWriter, StreamWriter
-from rowmq.pipeline.staging import Staged
+from rowmq.pipeline.writing import staging
+from rowmq.pipeline.writing.sink import BatchWriter, StreamWriter
+from rowmq.pipeline.writing.staging import Staged
 from rowmq.stores.sql.store import SQLStore
 
 AT = datetime(2030, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 import rowmq
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.outcome import ACK
-from rowmq.pipeline.work import work
+from rowmq.pipeline.handlers.work import work
 from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, SUNK, stream, working
 
 if TYPE_CHECKING:

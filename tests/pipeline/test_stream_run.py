@@ -13,10 +13,10 @@ from rowmq import testing
 from rowmq.core.delivery import Delivery, Settlement
 from rowmq.core.errors import InvalidSetting, QueueNotFound
 from rowmq.core.outcome import ACK, Settled
-from rowmq.pipeline.heartbeat import Heartbeat
 from rowmq.pipeline.options import given
-from rowmq.pipeline.stream_options import StreamOptions
-from rowmq.pipeline.stream_run import Offset, StreamRun
+from rowmq.pipeline.stream.heartbeat import Heartbeat
+from rowmq.pipeline.stream.options import StreamOptions
+from rowmq.pipeline.stream.run import Offset, StreamRun
 from rowmq.testing.build import claim, message, messages, push
 
 if TYPE_CHECKING:

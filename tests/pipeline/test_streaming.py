@@ -17,9 +17,9 @@ from pyspark.sql.types import StructType
 import rowmq
 from rowmq.core.errors import InvalidSetting
 from rowmq.pipeline import handled
-from rowmq.pipeline.columns import columns_of
+from rowmq.pipeline.reading.columns import columns_of
 from rowmq.pipeline.schema import READ
-from rowmq.pipeline.streaming import StreamReader
+from rowmq.pipeline.stream.reader import StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

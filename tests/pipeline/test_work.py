@@ -13,9 +13,9 @@ import pytest
 import rowmq
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.doors.cli.program import run
-from rowmq.pipeline.pace import Pace
-from rowmq.pipeline.work import Counts, Work, work
-from rowmq.pipeline.workers import work_for_a_round
+from rowmq.pipeline.handlers.work import Counts, Work, work
+from rowmq.pipeline.handlers.workers import work_for_a_round
+from rowmq.pipeline.stream.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from rowmq.doors.cli.words import SPAN
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from rowmq.pipeline.archive import Slice
+    from rowmq.pipeline.lake.archive import Slice
 
 
 @click.command()
@@ -49,7 +49,7 @@ def archive(session: Session, *, lake: str, dry_run: bool, **options: Any) -> No
 
 
 def _slice(session: Session, queue: str | None, since: Said, until: Said) -> "Slice":
-    from rowmq.pipeline.archive import Slice  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.lake.archive import Slice  # noqa: PLC0415 - Spark is an extra
 
     with session.client() as client:
         start, end = period(client.store.now(), since, until)
@@ -57,7 +57,7 @@ def _slice(session: Session, queue: str | None, since: Said, until: Said) -> "Sl
 
 
 def _preview(session: Session, spark: "SparkSession", url: str, chosen: "Slice") -> None:
-    from rowmq.pipeline.archive import archivable  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.lake.archive import archivable  # noqa: PLC0415 - Spark is an extra
 
     rows = [row.asDict() for row in archivable(spark, url, chosen).collect()]
     rows = [{"day": row["dt"].isoformat(), "queue": row["queue"], "rows": row["rows"]} for row in rows]
@@ -74,8 +74,8 @@ def _run(
     *,
     compacts: bool,
 ) -> None:
-    from rowmq.pipeline.archive import archive as run  # noqa: PLC0415 - Spark is an extra
-    from rowmq.pipeline.upkeep import compact, let_go  # noqa: PLC0415 - the same
+    from rowmq.pipeline.lake.archive import archive as run  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.lake.upkeep import compact, let_go  # noqa: PLC0415 - the same
 
     done = run(spark, url, lake, of=chosen)
     told: dict[str, Any] = {"archive": lake, **asdict(done)}

@@ -12,7 +12,7 @@ from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.sparking import spark_job, spark_options, store_url
 
 if TYPE_CHECKING:
-    from rowmq.pipeline.audit import Finding
+    from rowmq.pipeline.auditing.audit import Finding
 
 
 @click.command()
@@ -29,7 +29,7 @@ def audit(session: Session, *, lake: str | None, ids: str | None, master: str | 
     with ExitStack() as stack:
         file = None if ids is None else stack.enter_context(Path(ids).open("w", encoding="ascii"))
         spark = stack.enter_context(spark_job(session, "auditing", master=master, conf=conf))
-        from rowmq.pipeline.audit import audit as run  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.auditing.audit import audit as run  # noqa: PLC0415 - Spark is an extra
 
         found = run(spark, url, lake, found=None if file is None else _writer(file))
     told = {"ok": found.ok, **asdict(found)}

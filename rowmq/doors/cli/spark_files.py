@@ -60,7 +60,7 @@ def load(
     url, said = store_url(session), {name: options.pop(name) for name in ("text", "once")}
     _check_queue(session, queue)
     with spark_job(session, "load", master=master, conf=conf) as spark:
-        from rowmq.pipeline.load import load, rows_of, was_loaded  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.writing.load import load, rows_of, was_loaded  # noqa: PLC0415 - Spark is an extra
 
         if said["once"] is not None and was_loaded(url, said["once"]):
             session.out.result(_loaded(source, queue, topic, 0), f"a load {said['once']!r} was done before")
@@ -107,7 +107,7 @@ def export(
     with session.client() as client:
         first, last = period(client.store.now(), since, until)
     with spark_job(session, "export", master=master, conf=conf) as spark:
-        from rowmq.pipeline.export import export, messages_of  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.writing.export import export, messages_of  # noqa: PLC0415 - Spark is an extra
 
         rows = messages_of(spark, url, queue=queue, state=state, since=first, until=last)
         count = rows.count() if dry_run else export(rows, absolute(target), **options)
@@ -146,7 +146,7 @@ def import_command(
     with session.client() as client:
         now = client.store.now()
     with spark_job(session, "import", master=master, conf=conf) as spark:
-        from rowmq.pipeline.importing import look, move, places_of, rows_of  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.importing.moving import look, move, places_of, rows_of  # noqa: PLC0415 - Spark is an extra
 
         found = []
         for place in places_of(system, source, **options):

@@ -42,8 +42,8 @@ def replay(
     """
     url = store_url(session)
     with spark_job(session, "replaying", master=master, conf=conf) as spark:
-        from rowmq.pipeline.replay import replay as run  # noqa: PLC0415 - Spark is an extra
-        from rowmq.pipeline.replay import replayable  # noqa: PLC0415 - the same
+        from rowmq.pipeline.lake.replay import replay as run  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.lake.replay import replayable  # noqa: PLC0415 - the same
 
         again = _again(session, options)
         if dry_run:
@@ -60,7 +60,7 @@ def replay(
 
 
 def _again(session: Session, options: dict[str, Any]) -> Any:
-    from rowmq.pipeline.replay import Again  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.lake.replay import Again  # noqa: PLC0415 - Spark is an extra
 
     with session.client() as client:
         since, until = period(client.store.now(), options["since"], options["until"])

@@ -25,7 +25,7 @@ from rowmq.doors.cli.words import SPAN
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from rowmq.pipeline.report import Report
+    from rowmq.pipeline.reporting.report import Report
 
 
 @click.command()
@@ -69,13 +69,13 @@ def report(
             count = _count(spark, url, read)
             session.out.result({"messages": count}, f"Would report on {count:,} messages.")
             return
-        from rowmq.pipeline.report import report as write  # noqa: PLC0415 - Spark is an extra
+        from rowmq.pipeline.reporting.report import report as write  # noqa: PLC0415 - Spark is an extra
 
         _tell(session, write(spark, url, to=folder, every=every, by=by, **read))
 
 
 def _count(spark: "SparkSession", url: str, read: dict[str, Any]) -> int:
-    from rowmq.pipeline.report import histories  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.reporting.report import histories  # noqa: PLC0415 - Spark is an extra
 
     found: int = histories(spark, url, **read)[0].count()
     return found

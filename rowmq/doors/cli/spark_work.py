@@ -68,7 +68,7 @@ def spark_work(
 
 
 def _work(session: Session, client: Client, load: Any, queues: Sequence[str], options: Any) -> Counter[str]:
-    from rowmq.pipeline.work import work  # noqa: PLC0415 - Spark is an extra
+    from rowmq.pipeline.handlers.work import work  # noqa: PLC0415 - Spark is an extra
 
     over = threading.Event()
     passed = ("mode", "tasks", "concurrency", "batch", "lease", "max_age", "stop_when_empty")

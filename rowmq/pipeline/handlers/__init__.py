@@ -1,0 +1,1 @@
+"""A client's handlers on Spark's executors."""

@@ -1,0 +1,1 @@
+"""Moving the messages of other systems over."""

@@ -1,0 +1,1 @@
+"""The archive: finished messages as Parquet files, looked after and replayed."""

@@ -1,0 +1,1 @@
+"""The report: what messages did, as figures, plots and tables."""

@@ -1,0 +1,1 @@
+"""Writing in bulk, as a whole and once; files in and out."""
