@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -189,16 +190,27 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
         rowmq.connect(f"grpc://127.0.0.1:{free_port()}?timeout=5")
 
 
-def test_a_forked_child_connects_anew(mq: rowmq.Client) -> None:
-    queue = mq.queue("q")
-    child = os.fork()
-    if not child:
-        try:
-            rowmq.connect(mq.url).push("q", "child")
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    assert queue.stats().ready == 1
+FORKS = """
+import os, sys, rowmq
+mq = rowmq.connect(sys.argv[1])
+mq.queue("q").push("parent")
+child = os.fork()
+if not child:
+    mq.push("q", "child")
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_forked_child_connects_anew(tmp_path: Path) -> None:
+    """In a process of its own, as programs are: a server's threads, which no fork survives, are not in it."""
+    port = free_port()
+    with served("-d", "q.db", "--grpc-port", str(port), folder=tmp_path):
+        url = f"grpc://127.0.0.1:{port}"
+        subprocess.run([sys.executable, "-c", FORKS, url], check=True, timeout=60)
+        with rowmq.connect(url) as mq:
+            assert sorted(each.payload for each in mq.queue("q").claim(limit=10)) == ["child", "parent"]
 
 
 def test_tokens_and_tls_are_those_of_http(tmp_path: Path) -> None:
