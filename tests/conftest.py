@@ -11,6 +11,7 @@ TEST_POSTGRES_DSN, TEST_MYSQL_DSN and TEST_REDIS_DSN name servers to use instead
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,10 @@ def _session_url(kind: Kind) -> str:
         return _SERVERS.url(kind)
     except ServerMissingError as missing:
         skip_or_fail(missing)
+
+
+# gRPC would look after its threads in each process that is started from here, and at times brings it down.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import rowmq
 from rowmq.core.errors import MissingDependency
 from rowmq.pipeline import register, session
 from rowmq.pipeline.session import check_java
+from rowmq.runtime.log import logger
 from tests.servers import ServerMissingError, skip_or_fail
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("spark"))
             if item.get_closest_marker("timeout") is None:  # a busy machine takes long to start a JVM
                 item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(autouse=True)
+def _logger_as_it_was() -> Iterator[None]:
+    """Puts the logger back after a command that was run in this process."""
+    before = logger.handlers[:], logger.level, logger.propagate
+    yield
+    logger.handlers[:], logger.level, logger.propagate = before
 
 
 @pytest.fixture(scope="session")
