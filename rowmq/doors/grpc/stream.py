@@ -119,6 +119,8 @@ class Stream:
     async def _end(self) -> None:
         """Nobody will come back. That requests cease says nothing: a broken connection looks the same."""
         if self._found.own:
+            for other in self._tasks - {asyncio.current_task()}:  # they would miss the queue
+                other.cancel()
             await self._call.run(lambda: self._call.store.queues.drop(self._found.queue))
             self._sent.clear()
 

@@ -182,6 +182,25 @@ def test_a_stream_of_its_own_gets_every_message_and_acks_them_all_at_once(
     assert store.queues.list() == []
 
 
+def test_a_stream_of_its_own_that_ends_does_not_ask_for_more(
+    caller: Caller, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop = store.queues.drop
+
+    def slowly(name: str) -> bool:
+        found = drop(name)
+        time.sleep(0.3)  # long enough for a claim, which would find no queue
+        return found
+
+    monkeypatch.setattr(store.queues, "drop", slowly)
+    stream = Stream(caller, topic="orders", credit=10)
+    assert stream.started.resume
+    publish(caller, "orders", *[b"1"] * 10)
+    stream.messages(10)
+    stream.say(upto=10, end=True)
+    assert [each.upto for each in stream.call] == [10]
+
+
 def test_those_who_share_a_subscription_share_its_messages(caller: Caller) -> None:
     streams = [Stream(caller, topic="orders", queue="billing", credit=10) for _ in range(2)]
     assert [each.started.queue for each in streams] == ["billing"] * 2
