@@ -1,0 +1,132 @@
+"""Looking after queues: counts, lists and samples whose cost does not grow with what was done before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from rowmq.core.history import Record
+from rowmq.core.outcome import State
+from rowmq.core.where import Where
+
+MOST_COUNTED = 250_000
+"""How many messages of a state are counted; a count that is this is at least this."""
+MOST_LOOKED = 50_000
+"""How many messages, or failures, one look goes through in search of what is asked for."""
+MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
+KEPT = {MINUTE: timedelta(hours=2), QUARTER: timedelta(days=8)}
+"""How long samples of each span are kept."""
+Place = tuple[int, ...]
+"""Where a list goes on. What it says is the store's own."""
+Histogram = Mapping[int, int]
+"""How often a duration fell into each bucket; `rowmq.core.durations` says which bucket is which."""
+
+
+class Counts(NamedTuple):
+    """How many messages of a queue wait, are held and are dead, each up to MOST_COUNTED."""
+
+    ready: int = 0
+    scheduled: int = 0
+    leased: int = 0
+    dead: int = 0
+    oldest_age: timedelta | None = None
+    """How long the longest-waiting ready message has waited."""
+
+
+class Sheet(NamedTuple):
+    """Some messages of a list, and where it goes on; None if that was all of it.
+
+    With ``place`` and few records, or none, the look has gone through MOST_LOOKED messages.
+    """
+
+    records: Sequence[Record]
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What happened to a queue in a span of time that began at ``at``, and how it stood at the end."""
+
+    queue: str
+    at: datetime
+    span: timedelta
+    pushed: int = 0
+    done: int = 0
+    dead: int = 0
+    """How many died, not how many are dead."""
+    failed: int = 0
+    """Attempts that went wrong."""
+    ready: int = 0
+    scheduled: int = 0
+    leased: int = 0
+    waits: Histogram = field(default_factory=dict)
+    """From when a message could first be claimed to when it last was."""
+    runs: Histogram = field(default_factory=dict)
+    """From its last claim to its end."""
+
+
+class Health(NamedTuple):
+    """How the database is: what it is, how large our part is, and what of its settings one should know."""
+
+    database: str
+    """Its name and version."""
+    schema: str
+    """The last migration that was run."""
+    size: int | None
+    """Bytes on disk, or in memory where that is where it is."""
+    sizes: Mapping[str, int]
+    """The same by table."""
+    settings: Mapping[str, str]
+    """What durability and speed depend on, by the database's own names."""
+
+
+class Monitor(Protocol):
+    """What people who look after queues are shown. Every store that holds messages itself has this role."""
+
+    def counts(self, queues: Sequence[str], *, now: datetime | None = None) -> dict[str, Counts]:
+        """How these queues stand; one that does not exist is left out."""
+
+    def page(
+        self,
+        queue: str,
+        state: State,
+        *,
+        where: Where = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        place: Place | None = None,
+        limit: int = 50,
+        now: datetime | None = None,
+    ) -> Sheet:
+        """Messages of a queue in a state. Raises QueueNotFound.
+
+        What is finished comes newest first, and ``since`` and ``until`` are about its end; what is owed comes
+        in the order it would be claimed, what waits behind others of its group last, and they are about when
+        it was pushed.
+        """
+
+    def failed(
+        self,
+        queue: str,
+        text: str,
+        *,
+        place: Place | None = None,
+        limit: int = 50,
+        now: datetime | None = None,
+    ) -> Sheet:
+        """Messages that failed in a queue with this text in an error, newest first; case does not count."""
+
+    def sample(self, *, now: datetime | None = None) -> int:
+        """Take the samples of the minutes that are over since the last, and forget old ones; how many taken.
+
+        Minutes long gone are not made up for. Where nothing happened and nothing waits there is no sample.
+        Any number may call this at once: a minute is sampled once.
+        """
+
+    def samples(
+        self, span: timedelta, since: datetime, *, queue: str | None = None, now: datetime | None = None
+    ) -> list[Sample]:
+        """Samples of a span that begin at ``since`` or later, oldest first."""
+
+    def health(self) -> Health:
+        """How the database is."""
