@@ -1,5 +1,6 @@
 """Conditions on a message's metadata: equal, not equal, one of, present."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -8,6 +9,8 @@ from rowmq.core.errors import InvalidSetting
 
 Operator = Literal["=", "!=", "in", "exists"]
 _OPERATORS: dict[str, range] = {"=": range(1, 2), "!=": range(1, 2), "in": range(1, 1001), "exists": range(1)}
+
+_CONDITION = re.compile(r"([^=!]+)(?:(!?=)(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,21 @@ def where(conditions: Mapping[str, str | Iterable[str]]) -> Where:
         Condition(key, "=", (value,)) if isinstance(value, str) else Condition(key, "in", tuple(value))
         for key, value in conditions.items()
     )
+
+
+def condition_of(text: str) -> Condition | None:
+    """A condition from ``key=value``, ``key!=value`` or ``key`` alone; None if it is none of these.
+
+    >>> condition_of("lang!=en")
+    Condition(key='lang', operator='!=', values=('en',))
+    """
+    found = _CONDITION.fullmatch(text)
+    if found is None:
+        return None
+    key, operator, value = found.groups()
+    if operator is None:
+        return Condition(key, "exists")
+    return Condition(key, "=" if operator == "=" else "!=", (value,))
 
 
 def holds(conditions: Where, metadata: Mapping[str, str]) -> bool:

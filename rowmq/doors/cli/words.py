@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rowmq.core.delivery import Receipt
-from rowmq.core.where import Condition, Where
+from rowmq.core.spans import rate_of, span_of
+from rowmq.core.where import Condition, Where, condition_of
 
 if TYPE_CHECKING:  # generic only in newer clicks
     ParamType = click.ParamType[Any]
 else:
     ParamType = click.ParamType
-UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-_SPAN = re.compile(r"(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+|\d+(?:\.\d+)?")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smhdw]?)")
 _RECEIPT = re.compile(r"(\d{1,19})-((?:[0-9a-f]{2}){16,2048})")  # longer ones are a server's
-_RATE = re.compile(r"(\d+)/(.+)")
-_CONDITION = re.compile(r"([^=!]+)(?:(!?=)(.*))?", re.DOTALL)
 
 
 class Nothing:
@@ -113,12 +109,10 @@ class Meets(ParamType):
         """The condition."""
         if isinstance(value, Condition):
             return value
-        found = _CONDITION.fullmatch(value)
+        found = condition_of(value)
         if found is None:
             self.fail(f"{value!r} is not KEY=VALUE, KEY!=VALUE or KEY", param, ctx)
-        if found[2] is None:
-            return Condition(found[1], "exists")
-        return Condition(found[1], "=" if found[2] == "=" else "!=", (found[3],))
+        return found
 
 
 class ReceiptText(ParamType):
@@ -145,10 +139,9 @@ class RateText(ParamType):
         """Messages and period, as a client takes them."""
         if isinstance(value, tuple):
             return value
-        found = _RATE.fullmatch(value)
         try:
-            return int(found[1]), span_of(found[2] if found[2][0].isdigit() else f"1{found[2]}")  # type: ignore[index]
-        except (ValueError, TypeError):
+            return rate_of(value)
+        except ValueError:
             self.fail(f"{value!r} is not a rate; write 100/s, or 1000/5m", param, ctx)
 
 
@@ -158,17 +151,6 @@ SPAN, MOMENT, PAIR, MEETS, RECEIPT, RATE = Span(), Moment(), Pair(), Meets(), Re
 def one_of(choices: type[StrEnum]) -> "click.Choice[str]":
     """One of the values of an enumeration, as they are stored and shown."""
     return click.Choice([each.value for each in choices])
-
-
-def span_of(text: str) -> timedelta:
-    """A span from text; raises ValueError."""
-    stripped = text.strip().lower()
-    if not _SPAN.fullmatch(stripped):
-        raise ValueError(text)
-    try:
-        return timedelta(seconds=sum(float(n) * UNITS[unit or "s"] for n, unit in _PART.findall(stripped)))
-    except OverflowError:
-        raise ValueError(text) from None
 
 
 def moment_at(said: datetime | timedelta | None, now: datetime, *, back: bool = False) -> datetime | None:

@@ -1,12 +1,11 @@
 """Looking messages up, putting them right, and clearing up."""
 
-import re
 from uuid import UUID
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Page, Record
 from rowmq.core.outcome import State
-from rowmq.core.where import Condition, Where
+from rowmq.core.where import Condition, Where, condition_of
 from rowmq.doors.http.answer import NDJSON, Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.native.answering import SLICE, counted, json, like, list_of, streamed
@@ -35,8 +34,6 @@ from rowmq.stores.remote.history_shapes import (
 )
 from rowmq.stores.remote.queue_shapes import QueueQuery
 from rowmq.stores.remote.shapes import LARGEST_SEQ, Counted
-
-_CONDITION = re.compile(r"([^=!]+)(?:(!?=)(.*))?", re.DOTALL)
 
 
 async def get_message(call: Call) -> Answer:
@@ -180,13 +177,10 @@ async def _readable(call: Call, right: Right = Right.READ) -> Record:
 
 
 def _condition(text: str) -> Condition:
-    found = _CONDITION.fullmatch(text)
+    found = condition_of(text)
     if found is None:
         raise InvalidSetting(f"a condition is key=value, key!=value or key, not {text!r}")
-    key, operator, value = found.groups()
-    if operator is None:
-        return Condition(key, "exists")
-    return Condition(key, "=" if operator == "=" else "!=", (value,))
+    return found
 
 
 MESSAGE = "/v1/messages/{id}"
