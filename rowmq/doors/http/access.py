@@ -13,7 +13,7 @@ from rowmq.doors.http import signature
 from rowmq.doors.http.refusal import Refusal, unauthorized
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.signature import Signature
-from rowmq.doors.http.tokens import Key, Ring, utc_now
+from rowmq.doors.http.tokens import Key, Ring, digest_of, utc_now
 from rowmq.doors.http.tokens_file import Watched
 from rowmq.doors.right import ANYBODY, Principal
 
@@ -28,8 +28,18 @@ IPV6_SITE = 64
 class Access(Protocol):
     """Tells who sends a request."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether callers have to say who they are."""
+
     def principal(self, request: Request) -> Principal:
         """Who it is. Raises Refusal 401, which says nothing of what exactly was wrong."""
+
+    def enter(self, request: Request, token: str) -> bytes:
+        """What to remember somebody by who gives this token. Raises Refusal 401, or 429 after too many."""
+
+    def holder(self, digest: bytes) -> Principal | None:
+        """Who was remembered by this, as long as his token counts."""
 
     def expect(self, request: Request) -> None:
         """Refuse, before its body is read, what nobody known can have signed. Raises as ``signer`` does."""
@@ -41,7 +51,17 @@ class Access(Protocol):
 class Open:
     """No tokens are set up: everybody on this machine may do everything."""
 
+    asks = False
+
     def principal(self, request: Request) -> Principal:  # noqa: ARG002 - whoever it is
+        """Anybody."""
+        return ANYBODY
+
+    def enter(self, request: Request, token: str) -> bytes:  # noqa: ARG002 - whatever he says
+        """Nothing: everybody is in already."""
+        return b""
+
+    def holder(self, digest: bytes) -> Principal | None:  # noqa: ARG002 - whoever it was
         """Anybody."""
         return ANYBODY
 
@@ -59,6 +79,8 @@ class Tokens:
     Raises InvalidSetting if the file cannot be used. Failures are limited for each address; whoever shows
     what is right gets in all the same, or anybody could keep out those who share an address with him.
     """
+
+    asks = True
 
     def __init__(
         self,
@@ -81,6 +103,17 @@ class Tokens:
         if found is None:
             raise self._failures.count(request) or unauthorized()
         return found
+
+    def enter(self, request: Request, token: str) -> bytes:
+        """The digest of a token that counts."""
+        digest = digest_of(token)
+        if self.holder(digest) is None:
+            raise self._failures.count(request) or unauthorized("this token is not one we know")
+        return digest
+
+    def holder(self, digest: bytes) -> Principal | None:
+        """Who has the token of this digest, unless it was revoked or has expired."""
+        return self._file.ring.holder(digest, self._now())
 
     def expect(self, request: Request) -> None:
         """Refuse, unless the request names a key that we know, or bears a token."""

@@ -43,6 +43,7 @@ class App:
     ) -> None:
         self.broker = broker
         self.router = Router(families)
+        self._front = self.router.front
         self._guard = guard or Guard()
         self._timeout, self._clients_clock = request_timeout, clients_clock
         self._observe = observe
@@ -63,7 +64,7 @@ class App:
         family, route = None, None
         try:
             self._guard.check(request)
-            family, route, path = self.router.find(request.method, request.parts)
+            family, route, path = self.router.find(request.method, self._parts(request))
             return route, await self._within_time(route, request, path)
         except (Refusal, RowMQError) as error:
             return route, self._refusing(family, request)(error)
@@ -75,6 +76,10 @@ class App:
             incident = uuid4().hex
             event(logger, logging.ERROR, "http.failed", exc_info=error, incident=incident, path=_shape(route))
             return route, self._refusing(family, request)(Refusal(500, f"our mistake, noted as {incident}"))
+
+    def _parts(self, request: Request) -> list[str]:
+        """The path, part by part; a browser that asks for the root is shown the front page."""
+        return self._front if self._front is not None and _is_visit(request) else request.parts
 
     def _refusing(self, family: Family | None, request: Request) -> Callable[[Exception], Answer]:
         """How to say no: as the route's family does, or whoever the path belongs to, or in plain text."""
@@ -97,6 +102,8 @@ class App:
         return await route.endpoint(call)
 
     async def _principal(self, route: Route, request: Request) -> Principal:
+        if route.known is not None:
+            return route.known(self.broker, request)
         if route.open:
             return ANYBODY
         if route.signed:
@@ -118,6 +125,16 @@ class App:
     def _now(self, request: Request) -> datetime | None:
         said = request.header(NOW) if self._clients_clock else None
         return None if said is None else datetime.fromisoformat(said)
+
+
+def _is_visit(request: Request) -> bool:
+    """Whether a browser asks for the root itself; programs say there what they want, in a query or a body."""
+    return (
+        request.path == "/"
+        and request.method in {"GET", "HEAD"}
+        and not request.scope["query_string"]
+        and "text/html" in (request.header(b"accept") or "")
+    )
 
 
 def _authorise(route: Route, principal: Principal, path: dict[str, str]) -> None:

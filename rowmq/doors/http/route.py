@@ -7,7 +7,7 @@ from typing import Any
 from rowmq.doors.http.answer import JSON, Answer
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
-from rowmq.doors.right import Right
+from rowmq.doors.right import Principal, Right
 
 BODY_LIMIT = 16 * 2**20
 
@@ -31,6 +31,8 @@ class Route:
     open: bool = False
     signed: bool = False
     """Whether callers sign their requests as AWS's do, instead of showing a token."""
+    known: "Callable[[Any, Request], Principal] | None" = None
+    """How it tells who asks, given the broker, if not by a token; raises Refusal 401."""
     query: Any = None
     body: Any = None
     gives: Any = None
@@ -58,6 +60,10 @@ class Family:
     """What all its paths begin with, and nobody else's: so it says no also where there is no route."""
     refuse_in_kind: "Callable[[Request, Exception], Answer] | None" = None
     """The same as ``refuse``, of a family that speaks more than one language: in that of the request."""
+    front: str | None = None
+    """The page that a browser sees which asks for the server's root."""
+    name_of: Callable[[str], str] = str
+    """The name that a part of a path stands for."""
 
     def refusal(self, request: Request, error: Exception) -> Answer:
         """No, to this request."""
@@ -86,6 +92,11 @@ class Router:
         """Every route."""
         return [route for family in self.families for route in family.routes]
 
+    @property
+    def front(self) -> list[str] | None:
+        """The page for browsers that ask for the root, part by part, if there is one."""
+        return next((each.front.split("/")[1:] for each in self.families if each.front), None)
+
     def family_at(self, path: str) -> Family | None:
         """The family whose prefix a path begins with."""
         return next((each for each in self.families if each.prefix and path.startswith(each.prefix)), None)
@@ -101,7 +112,7 @@ class Router:
                 405, f"this path does not take {method}", {"allow": ", ".join(sorted(node.methods))}
             )
         family, route, names = found
-        return family, route, {name: parts[place] for place, name in names}
+        return family, route, {name: family.name_of(parts[place]) for place, name in names}
 
     def _as_head(self, method: str, node: _Node) -> tuple[Family, Route, list[tuple[int, str]]] | None:
         found = node.methods.get("GET") if method == "HEAD" else None

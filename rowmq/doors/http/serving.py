@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from rowmq.doors.http import hq, native, openapi, operations, sqs
+from rowmq.doors.http import dashboard, hq, native, openapi, operations, sqs
 from rowmq.doors.http.access_log import log_request
 from rowmq.doors.http.app import App, Observe
 from rowmq.doors.http.call import Broker
@@ -120,7 +120,7 @@ def _observers(measures: Measures) -> Observe:
 def families(settings: Settings, measures: Measures | None = None) -> list[Family]:
     """Every family of routes there is."""
     found = [native.family(), hq.family(), sqs.family(settings.sqs), operations.family(measures)]
-    return [*found, openapi.family(found)]
+    return [*found, openapi.family(found), dashboard.family(settings)]
 
 
 def _key(client: Client, settings: Settings) -> bytes:

@@ -1,5 +1,6 @@
 """How to serve."""
 
+import secrets
 import ssl
 from dataclasses import dataclass, field
 
@@ -21,6 +22,11 @@ class Settings:
     keep_alive: int = 30
     secret: str | None = None
     """What receipts are sealed with, the same for all servers of a store; its URL if unset."""
+    chance: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """What the dashboard's forms are sealed with where there is no secret: nobody can guess it."""
+    archive: str | None = None
+    reports: str | None = None
+    """The folders of the archive and of reports, for the dashboard to show."""
     tls: ssl.SSLContext | None = None
     upkeep: bool = False
     """Whether to sweep and to fire schedules, too."""

@@ -81,7 +81,10 @@ class Ring:
 
     def bearer(self, token: str, now: datetime) -> Principal | None:
         """Who has this token, or None: unknown and expired are the same."""
-        digest = digest_of(token)
+        return self.holder(digest_of(token), now)
+
+    def holder(self, digest: bytes, now: datetime) -> Principal | None:
+        """Who has the token of this digest, or None: unknown and expired are the same."""
         # Looked up by its digest, which a caller cannot choose, so the time it takes tells nothing.
         found = self.tokens.get(digest)
         if found is None or not hmac.compare_digest(digest, bytes.fromhex(found.sha256)) or found.over(now):

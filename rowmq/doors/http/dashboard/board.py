@@ -1,0 +1,37 @@
+"""What all pages of one server share."""
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rowmq.doors.http.dashboard.session import Sessions
+from rowmq.doors.http.request import Request
+from rowmq.doors.http.settings import Settings
+from rowmq.doors.http.tokens import utc_now
+
+BOARD = "rowmq.board"
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The sessions, when the server was started, and the folders that it shows."""
+
+    sessions: Sessions
+    archive: str | None = None
+    reports: str | None = None
+    started: datetime = field(default_factory=utc_now)
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Board":
+        """That of a server that serves so."""
+        secret = settings.chance if settings.secret is None else settings.secret.encode()
+        key = hashlib.sha256(b"rowmq dashboard " + secret).digest()
+        secure = settings.tls is not None or (settings.sqs.public_url or "").startswith("https:")
+        sessions = Sessions(settings.access, key, secure=secure)
+        return cls(sessions, settings.archive, settings.reports)
+
+
+def board_of(request: Request) -> Board:
+    """The board of the server that the request came to."""
+    found: Board = request.scope[BOARD]
+    return found
