@@ -28,7 +28,7 @@ class Want:
     may, a fifo queue's group gives nothing while somebody holds one of those next in it. A ``name`` makes the
     claim findable later: the same name never claims twice, it gets what is left of the first claim; with
     ``again`` a claim that got nothing leaves the name free. ``upto`` leaves out messages pushed after that
-    seq.
+    seq, ``since`` and ``until`` those created before the one moment, or not before the other.
     """
 
     limit: int = 1
@@ -41,6 +41,8 @@ class Want:
     again: bool = False
     upto: int | None = None
     share: bool = True
+    since: datetime | None = None
+    until: datetime | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= LARGEST_CLAIM:
@@ -53,6 +55,9 @@ class Want:
         for what, text in (("consumer name", self.consumer), ("claim name", self.name)):
             if text is not None:
                 check_name(text, what)
+        for name, moment in (("since", self.since), ("until", self.until)):
+            if moment is not None and moment.tzinfo is None:
+                raise InvalidSetting(f"a claim's {name} has a time zone; {moment} has none")
 
     @property
     def sharer(self) -> str | None:
@@ -67,14 +72,13 @@ class Want:
     @property
     def choosy(self) -> bool:
         """Whether this want cannot simply take the first messages that are due."""
-        return bool(
-            self.where
-            or self.max_age
-            or self.sharer
-            or self.per_group > 1
-            or self.name
-            or self.upto is not None
-        )
+        return bool(self.conditional or self.sharer or self.per_group > 1 or self.name)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a message may be due and not be wanted, whoever asks."""
+        bounds = (self.upto, self.since, self.until)
+        return bool(self.where or self.max_age or any(each is not None for each in bounds))
 
 
 class Receipt(NamedTuple):

@@ -139,6 +139,8 @@ class Fetcher:
             share=False,
             where=terms.where,
             max_age=terms.max_age,
+            since=terms.since,
+            until=terms.until,
         )
         with self._claiming:
             if self._stop.is_set():

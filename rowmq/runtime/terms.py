@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypedDict
 
 from rowmq.core.delivery import Want
@@ -29,6 +29,8 @@ class WorkerOptions(TypedDict, total=False):
     lease: Seconds | None
     where: Filter
     max_age: Seconds | None
+    since: datetime | None
+    until: datetime | None
     timeout: Seconds | None
     stop_when_empty: bool
     on_invalid: OnInvalid | None
@@ -51,6 +53,8 @@ class Terms(NamedTuple):
     lease: timedelta | None = None
     where: Where = ()
     max_age: timedelta | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     timeout: float | None = None
     stop_when_empty: bool = False
     on_invalid: OnInvalid | None = None
@@ -78,9 +82,8 @@ def terms_of(options: Mapping[str, Any]) -> Terms:
     said |= {"where": as_where(said["where"]), "name": said["name"] or new_name()}
     said |= {"logger": said["logger"] or logger, "middleware": _all_middleware(said)}
     check_name(said["name"], "worker name")
-    Want(
-        limit=said["batch"], lease=said["lease"], max_age=said["max_age"]
-    )  # a claim's own rules, asked early
+    asked = {name: said[name] for name in ("lease", "max_age", "since", "until")}
+    Want(limit=said["batch"], **asked)  # a claim's own rules, asked early
     return Terms(**said)
 
 

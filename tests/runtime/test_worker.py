@@ -8,6 +8,7 @@ import operator
 import threading
 import time
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -602,6 +603,21 @@ def test_a_worker_claims_only_what_its_filter_and_age_limit_let_through(mq: rowm
     assert seen == ["two"]
     drain(mq, max_age=3600)
     assert seen == ["two", "one"]
+
+
+def test_a_worker_claims_only_what_was_created_in_its_period(mq: rowmq.Client) -> None:
+    q = mq.queue("q")
+    seen: list[Any] = []
+    q.handler(lambda message: seen.append(message.payload))
+    q.push("one")
+    now = mq.store.now()
+    drain(mq, until=now - timedelta(hours=1))
+    drain(mq, since=now + timedelta(hours=1))
+    assert seen == []
+    drain(mq, since=now - timedelta(hours=1), until=now + timedelta(hours=1))
+    assert seen == ["one"]
+    with pytest.raises(InvalidSetting, match="since has a time zone"):
+        mq.worker("q", since=datetime(2026, 5, 1))  # noqa: DTZ001 - what is refused
 
 
 def test_a_worker_is_a_consumer_of_its_queues_while_it_runs(mq: rowmq.Client) -> None:

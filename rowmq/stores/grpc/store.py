@@ -142,8 +142,8 @@ class GrpcStore:
         return Pushed([UUID(bytes=each) for each in found.ids], list(found.seqs), frozenset(found.seen))
 
     def _claim(self, queue: str, want: Want) -> list[Delivery]:
-        if want.name is not None or want.upto is not None:
-            refuse("a claim with a name, or of what was pushed before something")
+        if any(each is not None for each in (want.name, want.upto, want.since, want.until)):
+            refuse("a claim with a name, or of what was pushed before or after something")
         found = self._transport.ask("Claim", writing.want(queue, want), wire.ClaimResponse)
         return [reading.delivery(each) for each in found.messages]
 

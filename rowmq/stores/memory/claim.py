@@ -3,7 +3,7 @@
 from heapq import nsmallest
 from secrets import token_bytes
 
-from rowmq.core.clock import moment, span
+from rowmq.core.clock import micros, moment, span
 from rowmq.core.delivery import Delivery, Want, own_first
 from rowmq.core.outcome import VANISHED, lease_end, overdue
 from rowmq.core.queue import Queue
@@ -86,6 +86,10 @@ class Search:
         if want.upto is not None and row.seq > want.upto:
             return False
         if want.max_age is not None and row.created_at + span(want.max_age) <= self._now:
+            return False
+        if want.since is not None and row.created_at < micros(want.since):
+            return False
+        if want.until is not None and row.created_at >= micros(want.until):
             return False
         return holds(want.where, self._tables.messages[row.seq].message.metadata)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from rowmq.core.clock import span
+from rowmq.core.clock import micros, span
 from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import QueueNotFound
 from rowmq.core.message import HIGHEST_PRIORITY
@@ -52,7 +52,7 @@ class Claims:
 
 
 def _search(queue: str, want: Want) -> tuple[object, ...]:
-    return queue, want.where, want.max_age, want.upto
+    return queue, want.where, want.max_age, want.upto, want.since, want.until
 
 
 def _arguments(want: Want) -> list[Argument]:
@@ -69,5 +69,7 @@ def _arguments(want: Want) -> list[Argument]:
         want.name or "",
         int(want.again),
         "" if want.upto is None else want.upto,
+        "" if want.since is None else micros(want.since),
+        "" if want.until is None else micros(want.until),
         secrets.token_bytes(TOKEN_BYTES),
     ]

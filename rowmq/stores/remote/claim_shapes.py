@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from rowmq.core.delivery import LARGEST_CLAIM
 from rowmq.core.outcome import Reason, Settled
-from rowmq.stores.remote.shapes import LARGEST_BATCH, LONGEST_WAIT, Asked, Seq, Span, Wait
+from rowmq.stores.remote.shapes import LARGEST_BATCH, LONGEST_WAIT, Asked, Moment, Seq, Span, Wait
 
 
 class Meets(Asked):
@@ -34,6 +34,8 @@ class Wanted(Asked):
     name: str | None = None
     again: bool = False
     upto: Seq | None = None
+    since: Moment | None = None
+    until: Moment | None = None
     share: bool = True
     wait: Wait = 0
 

@@ -99,6 +99,8 @@ def want(shape: Wanted) -> Want:
         name=shape.name,
         again=shape.again,
         upto=shape.upto,
+        since=shape.since,
+        until=shape.until,
         share=shape.share,
     )
 

@@ -77,6 +77,8 @@ def want(said: Want) -> Wanted:
         name=said.name,
         again=said.again,
         upto=said.upto,
+        since=said.since,
+        until=said.until,
         share=said.share,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import starmap
 from typing import Any
 
-from rowmq.core.clock import span
+from rowmq.core.clock import micros, span
 from rowmq.core.delivery import CANDIDATES, Membership, Want, own_first
 from rowmq.core.where import Where, holds
 from rowmq.stores.sql.cursor import Cursor
@@ -56,9 +56,9 @@ class Chooser:
 
     def _candidates(self, cursor: Cursor, kept: Kept, want: Want, limit: int) -> list[int]:
         """Matching seqs in claim order. Only a search with conditions is bounded, and goes on next time."""
-        if not _conditional(want):
+        if not want.conditional:
             return self._walk(cursor, kept, want, limit, _START)[0]
-        key = (kept.id, want.where, want.max_age, want.upto)
+        key = (kept.id, want.where, want.max_age, want.upto, want.since, want.until)
         start = self._stopped.pop(key, _START)
         found, end = self._walk(cursor, kept, want, limit, start)
         if start != _START and len(found) < limit and end is None:
@@ -99,10 +99,6 @@ def _membership(cursor: Cursor, kept: Kept, want: Want) -> Membership | None:
     return Membership(alive.index(want.sharer), len(alive), joined=False) if want.sharer in alive else None
 
 
-def _conditional(want: Want) -> bool:
-    return bool(want.where or want.max_age or want.upto is not None)
-
-
 def _conditions(dialect: Dialect, want: Want, now: int) -> tuple[str, dict[str, Any]]:
     """What a message must meet, as SQL made of constants, and its parameters."""
     extra, parameters = metadata_conditions(dialect, want.where)
@@ -112,6 +108,10 @@ def _conditions(dialect: Dialect, want: Want, now: int) -> tuple[str, dict[str, 
     if want.upto is not None:
         extra += " AND m.seq <= :upto"
         parameters["upto"] = want.upto
+    for name, comparison, time in (("since", ">=", want.since), ("until", "<", want.until)):
+        if time is not None:
+            extra += f" AND m.created_at {comparison} :{name}"
+            parameters[name] = micros(time)
     return extra, parameters
 
 
@@ -136,4 +136,7 @@ def metadata_conditions(dialect: Dialect, where: Where) -> tuple[str, dict[str, 
 def _wanted(due: Owing, want: Want, now: int) -> bool:
     young = want.max_age is None or due.created_at + span(want.max_age) > now
     early = want.upto is None or due.seq <= want.upto
-    return young and early and holds(want.where, json.loads(due.metadata) if due.metadata else EMPTY)
+    begun = want.since is None or due.created_at >= micros(want.since)
+    over = want.until is not None and due.created_at >= micros(want.until)
+    metadata = json.loads(due.metadata) if due.metadata else EMPTY
+    return young and early and begun and not over and holds(want.where, metadata)

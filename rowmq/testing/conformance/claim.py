@@ -313,6 +313,24 @@ def test_a_want_up_to_a_seq_leaves_out_what_was_pushed_later(store: Store) -> No
     assert payloads(claim(store, 10)) == [2, 3]
 
 
+def test_a_want_of_a_period_leaves_what_was_created_before_or_after_it_untouched(store: Store) -> None:
+    put_queue(store)
+    for second in range(5):
+        push(store, message(second), now=after(second))
+    assert payloads(claim(store, 10, since=after(1), until=after(3), now=after(9))) == [1, 2]
+    assert payloads(claim(store, 10, since=after(4), now=after(9))) == [4]
+    assert payloads(claim(store, 10, until=after(1), now=after(9))) == [0]
+    assert claim(store, 10, until=after(0), now=after(9)) == []
+    assert payloads(claim(store, 10, now=after(9))) == [3]
+
+
+def test_a_group_stops_where_the_next_of_it_is_not_of_the_period(store: Store) -> None:
+    put_queue(store)
+    for second in range(3):
+        push(store, message(second, group="g"), now=after(second))
+    assert payloads(claim(store, 10, until=after(2), per_group=9, now=after(9))) == [0, 1]
+
+
 # Attempts.
 
 

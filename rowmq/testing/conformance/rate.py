@@ -36,6 +36,7 @@ CHOICES: list[dict[str, Any]] = [
     {"max_age": FOREVER},
     {"per_group": 3},
     {"upto": 2**40},
+    {"since": T0 - FOREVER},
 ]
 
 

@@ -2,13 +2,13 @@
 --! keys queues writing rules life claiming records
 -- Lease messages of one queue to each want, first wants first, and bury what is found overdue on the way.
 -- KEYS[1] prefix
--- ARGV[1] queue name, [2] now or ''; then for each want 14: limit, lease or '', consumer or '', sharer or '',
---         where (JSON), max_age or '', per_group, behind, name or '', again (1 or 0), upto or '', token,
---         and where to go on: a priority and a place
+-- ARGV[1] queue name, [2] now or ''; then for each want 16: limit, lease or '', consumer or '', sharer or '',
+--         where (JSON), max_age or '', per_group, behind, name or '', again (1 or 0), upto or '', since or '',
+--         until or '', token, and where to go on: a priority and a place
 -- Result: false if there is no such queue; else for each want {messages as shared/records.lua shows them; priority
 --         and place where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing}
 
-local WANT = 14
+local WANT = 16
 local queue = queue_named(ARGV[1])
 if not queue then
   return false
@@ -24,9 +24,9 @@ local function want_at(start)
     limit = tonumber(given[1]), lease = tonumber(given[2]), consumer = given[3] ~= '' and given[3] or nil,
     sharer = given[4] ~= '' and given[4] or nil, where = cjson.decode(given[5]), max_age = tonumber(given[6]),
     per_group = tonumber(given[7]), behind = tonumber(given[8]), name = given[9] ~= '' and given[9] or nil,
-    again = given[10] == '1', upto = tonumber(given[11]), token = given[12],
-    from = { tonumber(given[13]), tonumber(given[14]) },
-    conditional = given[5] ~= '[]' or given[6] ~= '' or given[11] ~= '',
+    again = given[10] == '1', upto = tonumber(given[11]), since = tonumber(given[12]),
+    before = tonumber(given[13]), token = given[14], from = { tonumber(given[15]), tonumber(given[16]) },
+    conditional = given[5] ~= '[]' or given[6] ~= '' or given[11] ~= '' or given[12] ~= '' or given[13] ~= '',
   }
 end
 

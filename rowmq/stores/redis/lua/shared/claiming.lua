@@ -31,6 +31,9 @@ local function matches(row, want, now)
   if want.max_age and row.born + want.max_age <= now then
     return false
   end
+  if (want.since and row.born < want.since) or (want.before and row.born >= want.before) then
+    return false
+  end
   local metadata = want.where[1] and metadata_of(row) or {}
   for _, condition in ipairs(want.where) do
     if not meets(condition, metadata) then
