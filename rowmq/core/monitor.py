@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
+from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Record
 from rowmq.core.outcome import State
 from rowmq.core.where import Where
@@ -13,9 +14,17 @@ MOST_COUNTED = 250_000
 """How many messages of a state are counted; a count that is this is at least this."""
 MOST_LOOKED = 50_000
 """How many messages, or failures, one look goes through in search of what is asked for."""
+LARGEST_SHEET = 1000
+"""How many messages one page of a list may have."""
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
 KEPT = {MINUTE: timedelta(hours=2), QUARTER: timedelta(days=8)}
 """How long samples of each span are kept."""
+MADE_UP = QUARTER
+"""How far back minutes that nobody sampled are sampled after all."""
+MOST_MEASURED = 10_000
+"""How many of the messages that ended in a minute, the newest, their waits and runs are taken from."""
+MOST_NEW = 2_000_000
+"""How many pushes, and failures, are looked through for a sample; those before them are not counted."""
 Place = tuple[int, ...]
 """Where a list goes on. What it says is the store's own."""
 Histogram = Mapping[int, int]
@@ -31,6 +40,8 @@ class Counts(NamedTuple):
     dead: int = 0
     oldest_age: timedelta | None = None
     """How long the longest-waiting ready message has waited."""
+    more: bool = False
+    """Whether there are more than were counted, so that every count is at least what it says."""
 
 
 class Sheet(NamedTuple):
@@ -114,19 +125,35 @@ class Monitor(Protocol):
         limit: int = 50,
         now: datetime | None = None,
     ) -> Sheet:
-        """Messages that failed in a queue with this text in an error, newest first; case does not count."""
+        """Messages that failed in a queue with this text in an error, newest failure first, each once.
+
+        The case of ASCII letters does not count, that of others may. Raises QueueNotFound.
+        """
 
     def sample(self, *, now: datetime | None = None) -> int:
         """Take the samples of the minutes that are over since the last, and forget old ones; how many taken.
 
-        Minutes long gone are not made up for. Where nothing happened and nothing waits there is no sample.
-        Any number may call this at once: a minute is sampled once.
+        Minutes gone for longer than MADE_UP are not made up for, and those that are stand at the end as it
+        is now. Where nothing happened and nothing waits there is no sample. Any number may call this at once:
+        a minute is sampled once. A quarter of an hour is sampled when it is over, from its minutes.
         """
 
     def samples(
         self, span: timedelta, since: datetime, *, queue: str | None = None, now: datetime | None = None
     ) -> list[Sample]:
-        """Samples of a span that begin at ``since`` or later, oldest first."""
+        """Samples of a span, a key of KEPT, that begin at ``since`` or later, oldest first."""
 
     def health(self) -> Health:
         """How the database is."""
+
+
+def check_sheet(limit: int) -> None:
+    """Raise InvalidSetting unless a page may have so many messages."""
+    if not 1 <= limit <= LARGEST_SHEET:
+        raise InvalidSetting(f"a page has 1 to {LARGEST_SHEET} messages, not {limit}")
+
+
+def check_span(span: timedelta) -> None:
+    """Raise InvalidSetting unless samples of this span are taken."""
+    if span not in KEPT:
+        raise InvalidSetting(f"samples are of 1 minute or of 15, not of {span}")

@@ -64,7 +64,7 @@ class Retry:
 
     def __post_init__(self) -> None:
         _check_delay("retry", self.delay)
-        object.__setattr__(self, "error", _storable(self.error))
+        object.__setattr__(self, "error", storable(self.error))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class Bury:
     error: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "error", _storable(self.error))
+        object.__setattr__(self, "error", storable(self.error))
 
 
 Outcome = Ack | Retry | Release | Bury
@@ -186,7 +186,7 @@ def _check_result(result: object) -> None:
         raise InvalidMessage(f"a result has at most {LARGEST_RESULT} bytes, this one has {len(result)}")
 
 
-def _storable(error: str | None) -> str | None:
+def storable(error: str | None) -> str | None:
     """An error as every database can keep it, whatever it says: no NUL, no lone surrogates, and an end."""
     if error is None:
         return None

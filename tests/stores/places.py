@@ -148,6 +148,7 @@ class RemotePlace:
             behind.consumers,
             behind.schedules,
             behind.history,
+            behind.monitor,
         ):
             assert isinstance(role, Role)
             role.tables = fresh

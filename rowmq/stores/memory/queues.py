@@ -111,6 +111,7 @@ def _drop(tables: Tables, name: str, now: int) -> None:
     for claim in [claim for claim, held in tables.claims.items() if held.queue == name]:
         del tables.claims[claim]
     tables.buckets.pop(name, None)
+    tables.samples = [sample for sample in tables.samples if sample.queue != name]
     del tables.queues[name]
 
 

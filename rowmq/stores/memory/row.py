@@ -5,6 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from rowmq.core.clock import micros
+from rowmq.core.history import FailedAttempt
 from rowmq.core.message import Message
 from rowmq.core.outcome import Owed, Reason, State
 
@@ -102,6 +103,14 @@ class Finished:
     source: str | None
     result: bytes | None
     archived: bool = False
+
+
+class Failed(NamedTuple):
+    """An attempt that went wrong, in the order in which they did."""
+
+    number: int
+    seq: int
+    attempt: FailedAttempt
 
 
 @dataclass(slots=True)

@@ -8,11 +8,13 @@ from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, W
 from rowmq.core.errors import Refused, RowMQError
 from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
+from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
 from rowmq.stores.memory.claim import serve
 from rowmq.stores.memory.consumers import MemoryConsumers
 from rowmq.stores.memory.history import MemoryHistory
+from rowmq.stores.memory.monitor import MemoryMonitor
 from rowmq.stores.memory.push import perform, plan
 from rowmq.stores.memory.queues import MemoryQueues
 from rowmq.stores.memory.role import Role, atomic, refuse_transaction
@@ -34,6 +36,7 @@ class MemoryStore(Role):
     consumers: Consumers
     schedules: Schedules
     history: History
+    monitor: Monitor
 
     def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
         super().__init__(Tables() if clock is None else Tables(clock))
@@ -42,6 +45,7 @@ class MemoryStore(Role):
         self.consumers = MemoryConsumers(self.tables)
         self.schedules = MemorySchedules(self.tables)
         self.history = MemoryHistory(self.tables)
+        self.monitor = MemoryMonitor(self.tables)
 
     @atomic
     def now(self) -> datetime:

@@ -2,7 +2,7 @@
 
 import time
 from bisect import insort
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,11 +13,24 @@ from rowmq.core.clock import micros, moment
 from rowmq.core.delivery import Membership
 from rowmq.core.errors import QueueNotFound, StoreUnavailable
 from rowmq.core.history import FailedAttempt, LedgerEntry, Schedule
+from rowmq.core.monitor import MOST_LOOKED, Sample
 from rowmq.core.outcome import Reason, State, group_of
 from rowmq.core.queue import Queue
 from rowmq.core.rate import Bucket
+from rowmq.core.sampling import Position
 from rowmq.core.store import BACKLOG
-from rowmq.stores.memory.row import Finished, Group, Known, Lead, Member, NamedClaim, Pending, Stored, Topic
+from rowmq.stores.memory.row import (
+    Failed,
+    Finished,
+    Group,
+    Known,
+    Lead,
+    Member,
+    NamedClaim,
+    Pending,
+    Stored,
+    Topic,
+)
 
 
 def own_clock() -> datetime:
@@ -52,6 +65,10 @@ class Tables:
     buckets: dict[str, Bucket] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     ledger: list[LedgerEntry] = field(default_factory=list)
+    failed: deque[Failed] = field(default_factory=lambda: deque(maxlen=MOST_LOOKED))
+    last_failure: int = 0
+    samples: list[Sample] = field(default_factory=list)
+    sampled: Position | None = None
 
     def check_open(self) -> None:
         """Raise StoreUnavailable once the store has been closed."""
@@ -130,6 +147,8 @@ class Tables:
         started_at = None if row.claimed_at is None else moment(row.claimed_at)
         attempt = FailedAttempt(row.attempts, row.queue, row.consumer, started_at, moment(ended_at), error)
         self.failures.setdefault(row.seq, []).append(attempt)
+        self.last_failure += 1
+        self.failed.append(Failed(self.last_failure, row.seq, attempt))
 
     def finish(
         self, row: Pending, state: State, reason: Reason | None, now: int, *, result: bytes | None = None
