@@ -39,7 +39,12 @@ RIGHTS = ("push", "claim", "read", "manage")
 NOBODIES = ("nobody", "wrong", "expired")
 ROLES = (*NOBODIES, *RIGHTS, "everything")
 AWS = ("SQS", "SNS")
-ROUTES = {f"{route.method} {route.path}": route for family in families(Settings()) for route in family.routes}
+ROUTES = {
+    f"{route.method} {route.path}": route
+    for family in families(Settings())
+    if family.name != "dashboard"  # whose pages have a matrix of their own
+    for route in family.routes
+}
 ASKED = [
     *(key for key in ROUTES if key not in AWS_PATHS),
     *(f"SQS {name}" for name in ACTIONS),
