@@ -20,6 +20,8 @@ GLANCE = 0.01
 NAP = 0.25
 """Seconds after which a sleeper looks whether the worker has been stopped."""
 LONGEST_PAUSE = 2.0
+LOOKS = 20
+"""Looks that find nothing before a queue counts as empty, if there are conditions: each is bounded."""
 KEPT_IDLE, KEPT_BUSY = 1.0, 5.0
 """Seconds for which a queue's settings are believed."""
 
@@ -63,6 +65,7 @@ class Fetcher:
         self._stop = threading.Event()
         self._claiming = threading.Lock()
         self._pause = 0.0
+        self._in_vain = 0
         self.on_empty: Callable[[], object] | None = None
         """Called when nothing was held and a look at every queue has found nothing."""
         self._thread = threading.Thread(target=self._run, name="rowmq-fetcher", daemon=True)
@@ -107,11 +110,18 @@ class Fetcher:
             source.refresh(KEPT_BUSY)
         idle = self._idle()  # asked before: what is settled meanwhile may be there to be claimed again
         found, full = self._round()
+        self._in_vain = 0 if found else self._in_vain + 1
         if found:
             return
-        if idle and not full and self.on_empty is not None and not self._held_back():
+        if idle and not full and self.on_empty is not None and self._is_empty():
             self.on_empty()
         self._rest(full=full)
+
+    def _is_empty(self) -> bool:
+        """Whether nothing came because nothing is there."""
+        terms = self._terms
+        want = Want(where=terms.where, max_age=terms.max_age, since=terms.since, until=terms.until)
+        return self._in_vain >= (LOOKS if want.conditional else 1) and not self._held_back()
 
     def _held_back(self) -> bool:
         """Whether a queue's rate, and not that it is empty, is why nothing came."""

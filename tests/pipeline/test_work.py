@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sys
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +144,65 @@ def test_the_command_works_and_counts(
     assert run(["spark-work", target, "--tasks", "1", "--stop-when-empty", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said == {"queues": ["letters"], "done": 2, "retried": 0, "dead": 1, "released": 0}
+
+
+def test_only_what_was_created_in_the_period_is_worked_on(spark: SparkSession, sqlite_url: str) -> None:
+    load = loading(sqlite_url)
+    with pushed(load, 0) as mq:
+        early, middle, late = (mq.push("jobs", number) for number in (2, 3, 4))
+        times = [record.created_at for record in mq.find("jobs")]
+        chosen: Any
+        for chosen in ({"period": (None, times[1])}, {"period": (times[2], None), "mode": "microbatch"}):
+            assert work(spark, mq, load, "jobs", tasks=1, stop_when_empty=True, **chosen) == {"done": 1}
+        states = [str(record.state) for id in (early, middle, late) if (record := mq.get(id))]
+    assert states == ["done", "ready", "done"]
+
+
+def test_a_dry_run_counts_what_meets_the_conditions(
+    sqlite_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pushed(loading(sqlite_url), 0) as mq:
+        vars(sys.modules[__name__])["client"] = mq
+        mq.push("jobs", 2)
+        mq.push("jobs", 3, metadata={"v": "1"})
+        for said, count in ((), 2), (["--where", "v=1"], 1), (["--until", "1h"], 0), (["--max-age", "1h"], 2):
+            assert run(["spark-work", f"{__name__}:client", "--dry-run", "--json", *said]) == 0
+            assert json.loads(capsys.readouterr().out)[0] == {"queue": "jobs", "ready": count}
+        assert run(["spark-work", f"{__name__}:client", "--since", "1h", "--until", "2h"]) == 2
+        assert "a period ends after it begins" in capsys.readouterr().err
+
+
+def test_a_signal_lets_what_runs_finish_and_leaves_nothing_leased(
+    spark: SparkSession, sqlite_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROWMQ_URL", sqlite_url)
+    options = ["--tasks", "1", "--concurrency", "1", "--batch", "1", "--json"]
+    with rowmq.connect(sqlite_url) as mq:
+        slow = mq.queue("slow")
+        for mode, number in (("workers", signal.SIGTERM), ("microbatch", signal.SIGINT)):
+            before = slow.stats().done
+            slow.push_many([2] * 6)  # seconds
+            signalling = signalled(number, lambda: slow.stats().leased)
+            assert run(["spark-work", "tests.pipeline.slow_app:mq", "--mode", mode, *options]) == 0
+            signalling.join()
+            said, stats = json.loads(capsys.readouterr().out), slow.stats()
+            assert (stats.done - before, stats.leased, stats.dead) == (said["done"], 0, 0)
+            assert 1 <= said["done"] < 6
+            assert all(record.attempts == 0 for record in mq.find("slow", state="ready"))
+            slow.purge()
+
+
+def signalled(number: int, begun: Callable[[], object]) -> threading.Thread:
+    """Send this process a signal once something has begun."""
+
+    def send() -> None:
+        while not begun():
+            time.sleep(0.05)
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    return thread
 
 
 def test_a_round_of_a_worker_says_whether_there_was_nothing_left(sqlite_url: str) -> None:

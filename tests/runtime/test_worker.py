@@ -17,11 +17,13 @@ from sqlalchemy import create_engine, text
 
 import rowmq
 from rowmq import ClaimedMessage, InvalidSetting, Kill, Middleware, Retry, Snooze, WorkerState
+from rowmq.core.delivery import CANDIDATES
 from rowmq.core.message import Batch, Message
 from tests.runtime.working import drain, eventually, working
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from rowmq.core.outcome import Outcome, Settled
 
@@ -603,6 +605,19 @@ def test_a_worker_claims_only_what_its_filter_and_age_limit_let_through(mq: rowm
     assert seen == ["two"]
     drain(mq, max_age=3600)
     assert seen == ["two", "one"]
+
+
+def test_a_worker_that_stops_when_empty_looks_behind_many_messages_that_are_not_for_it(
+    tmp_path: Path,
+) -> None:
+    seen: list[Any] = []
+    with rowmq.connect(f"sqlite:///{tmp_path}/q.db") as mq:
+        q = mq.queue("q")
+        q.handler(lambda message: seen.append(message.payload))
+        q.push_many(range(CANDIDATES + 1))
+        q.push("mine", metadata={"v": "2"})
+        drain(mq, where={"v": "2"})
+    assert seen == ["mine"]
 
 
 def test_a_worker_claims_only_what_was_created_in_its_period(mq: rowmq.Client) -> None:

@@ -9,15 +9,17 @@ from typing import Any
 
 import click
 
+from rowmq.core.outcome import State
 from rowmq.doors.cli.completion import complete_queue
 from rowmq.doors.cli.loading import load_client
 from rowmq.doors.cli.session import Session, with_session
-from rowmq.doors.cli.sparking import dry_run_option, spark_job, spark_options
+from rowmq.doors.cli.sparking import dry_run_option, period, period_options, spark_job, spark_options
 from rowmq.doors.cli.words import MEETS, SPAN, all_of
 from rowmq.runtime.client import Client
 from rowmq.runtime.foreground import on_signal
 
 COUNTED = ("done", "retried", "dead", "released")
+PASSED = ("mode", "tasks", "concurrency", "batch", "lease", "stop_when_empty", "where", "max_age", "period")
 
 
 @click.command("spark-work")
@@ -42,6 +44,7 @@ COUNTED = ("done", "retried", "dead", "released")
 @click.option("--lease", type=SPAN, help="How long a message is held before others may have it.")
 @click.option("--where", type=MEETS, multiple=True, help="Only where metadata says so; may be repeated.")
 @click.option("--max-age", type=SPAN, help="Only messages that are not older.")
+@period_options("Created")
 @click.option("--stop-when-empty", is_flag=True, help="Stop once there is nothing left.")
 @spark_options
 @dry_run_option
@@ -59,8 +62,10 @@ def spark_work(
     load = partial(load_client, target)
     client = load()
     served = client.worker(*queues).queues
+    options["period"] = period(client.store.now(), options.pop("since"), options.pop("until"))
+    options["where"] = all_of(options["where"])
     if dry_run:
-        _show_waiting(session, client, served)
+        _show_waiting(session, client, served, options)
         return
     counts = _work(session, client, load, served, options)
     said = {"queues": list(served), **{name: counts[name] for name in COUNTED}}
@@ -71,19 +76,33 @@ def _work(session: Session, client: Client, load: Any, queues: Sequence[str], op
     from rowmq.pipeline.handlers.work import work  # noqa: PLC0415 - Spark is an extra
 
     over = threading.Event()
-    passed = ("mode", "tasks", "concurrency", "batch", "lease", "max_age", "stop_when_empty")
-    said = {name: options[name] for name in passed} | {"where": all_of(options["where"])}
+
+    def heard() -> None:
+        threading.Thread(target=over.set).start()  # the signal may have interrupted this one within the event
+
+    said = {name: options[name] for name in PASSED}
     with (
+        on_signal(heard),  # while Spark starts
         spark_job(session, "work", master=options["master"], conf=options["conf"]) as spark,
-        on_signal(lambda: threading.Thread(target=over.set).start()),  # after Spark's own, which gives up
+        on_signal(heard),  # again: Spark's own gives up
     ):
         return work(spark, client, load, *queues, until=over, **said)
 
 
-def _show_waiting(session: Session, client: Client, queues: Sequence[str]) -> None:
+def _show_waiting(session: Session, client: Client, queues: Sequence[str], options: Any) -> None:
     names = {queue.name for queue in client.queues()}
     waiting = [
-        {"queue": name, "ready": client.store.queues.stats(name).ready if name in names else 0}
-        for name in queues
+        {"queue": name, "ready": _ready(client, name, options) if name in names else 0} for name in queues
     ]
     session.out.listing(waiting, ["queue", "ready"], none="there is nothing to work on")
+
+
+def _ready(client: Client, queue: str, options: Any) -> int:
+    """How many messages could be worked on now; with conditions they have to be looked at."""
+    (since, until), max_age = options["period"], options["max_age"]
+    if not (options["where"] or since or until or max_age):
+        return client.store.queues.stats(queue).ready
+    oldest = None if max_age is None else client.store.now() - max_age
+    since = max((each for each in (since, oldest) if each is not None), default=None)
+    found = client.find(queue, state=State.READY, where=options["where"], since=since, until=until)
+    return sum(1 for _ in found)

@@ -22,7 +22,7 @@ from rich.progress import (
 from sqlalchemy.engine import make_url
 
 from rowmq.core import errors
-from rowmq.core.errors import RowMQError
+from rowmq.core.errors import InvalidSetting, RowMQError
 from rowmq.doors.cli.completion import complete_queue
 from rowmq.doors.cli.output import Output
 from rowmq.doors.cli.session import Session, check_there
@@ -68,7 +68,10 @@ def period_options(what: str) -> Decorator:
 
 def period(now: datetime, since: Said, until: Said) -> tuple[datetime | None, datetime | None]:
     """The moments that --since and --until mean, by the store's clock."""
-    return moment_at(since, now, back=True), moment_at(until, now, back=True)
+    start, end = moment_at(since, now, back=True), moment_at(until, now, back=True)
+    if start is not None and end is not None and start >= end:
+        raise InvalidSetting(f"a period ends after it begins, but {end} is not after {start}")
+    return start, end
 
 
 def store_url(session: Session) -> str:

@@ -69,6 +69,8 @@ class Line:
             lease=work.lease,
             where=work.where,
             max_age=work.max_age,
+            since=work.period[0],
+            until=work.period[1],
         )
 
     def run(self) -> Counts | None:

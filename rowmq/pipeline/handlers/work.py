@@ -5,7 +5,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from rowmq.core.errors import InvalidSetting
@@ -37,6 +37,8 @@ class Work:
     lease: timedelta | None = None
     where: Where = ()
     max_age: timedelta | None = None
+    period: tuple[datetime | None, datetime | None] = (None, None)
+    """Only messages created at or after the first moment, and before the second."""
     poll: float = 1.0
     round: float = 5.0
     """Seconds after which workers on executors end and report; a stop waits that long at most."""
@@ -65,7 +67,7 @@ def work(
     one cannot go. In mode ``workers`` each task is a worker of its own that claims and settles; in
     ``microbatch`` the driver claims batches and acks each when its job has succeeded. Returns how many were
     ``done``, ``retried``, ``dead`` and ``released``; ``report`` is called with the same after each round or
-    batch.
+    batch. The other options are the fields of :class:`Work`.
     """
     refuse_memory(client.url)
     if mode not in ("workers", "microbatch"):

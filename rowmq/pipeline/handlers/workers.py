@@ -74,6 +74,8 @@ def work_for_a_round(work: Work) -> tuple[Counts, bool]:
         lease=work.lease,
         where=work.where,
         max_age=work.max_age,
+        since=work.period[0],
+        until=work.period[1],
         poll=work.poll,
         stop_when_empty=work.stop_when_empty,
         middleware=[counting],

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -43,6 +43,8 @@ class Batches:
         lease: timedelta | None = None,
         where: Where = (),
         max_age: timedelta | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         per_group: int = PER_GROUP,
         largest: int = LARGEST_BYTES,
     ) -> None:
@@ -54,6 +56,8 @@ class Batches:
             share=False,
             where=where,
             max_age=max_age,
+            since=since,
+            until=until,
             per_group=per_group,
             again=True,
         )
@@ -62,7 +66,7 @@ class Batches:
         """Claim up to so many messages under a name, or get what is left of what it claimed before."""
         queue = self.settings()
         want = replace(self._want, name=name, limit=limit, lease=queue.lease, upto=upto)
-        for _ in range(LOOKS if want.where or want.max_age or upto is not None else 1):
+        for _ in range(LOOKS if want.conditional else 1):
             (found,) = self._store.claim(self._queue, [want])
             if found:
                 batch = Batch(Claim(name, found[0].token), found, 1, queue)
