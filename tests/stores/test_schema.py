@@ -15,13 +15,14 @@ from rowmq.stores.views import PACKAGES, schema
 
 STORES = Path(__file__).parents[2] / "rowmq" / "stores"
 OWN = {
-    "sqlite": {"last_seq", "synchronous", "insert_message", "insert_pending", "ack_hold"},
+    "sqlite": {"last_seq", "synchronous", "insert_message", "insert_pending", "ack_hold", "whole_size"},
     "postgres": {
         "insert",
         "insert_at_once",
         "claim_at_once",
         "ack",
         "durability",
+        "keep_to_indexes",
         "partitioned",
         "days_lock",
         "days",
@@ -66,8 +67,9 @@ def test_every_dialect_has_the_same_statements_in_the_same_order(store: str) -> 
 def test_every_statement_is_used_and_every_statement_used_is_there(store: str) -> None:
     code = "".join(path.read_text() for folder in ("sql", store) for path in (STORES / folder).glob("*.py"))
     code += "".join(f'"erase_{table}"' for table in ("pending", "outcomes", "failures", "messages"))
-    tables = ("schedules", "consumers", "dedup", "groups", "claims", "rates")
+    tables = ("schedules", "consumers", "dedup", "groups", "claims", "rates", "samples")
     code += "".join(f'"drop_{table}"' for table in tables)
+    code += '"sample_pushed", "sample_failed"'
     assert [name for name in sections(store) if f'"{name}"' not in code] == []
 
 
@@ -106,7 +108,7 @@ def test_tables_of_an_earlier_version_are_outdated_until_they_are_migrated(sql_u
     store = opened_at(sql_url, 2)
     with pytest.raises(SchemaOutdated, match="rowmq migrate"):
         store.queues.put("q")
-    with pytest.raises(SchemaOutdated, match="0003_runtime, 0004_stages missing"):
+    with pytest.raises(SchemaOutdated, match="0003_runtime, 0004_stages, 0005_samples missing"):
         store.migrator.check()
     store.migrate()
     assert store.queues.put("q").rate is None

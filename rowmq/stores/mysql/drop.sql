@@ -1,6 +1,8 @@
 DROP PROCEDURE IF EXISTS rowmq_publish;
 DROP TABLE IF EXISTS rowmq_ledger;
 DROP TABLE IF EXISTS rowmq_schedules;
+DROP TABLE IF EXISTS rowmq_sampled;
+DROP TABLE IF EXISTS rowmq_samples;
 DROP TABLE IF EXISTS rowmq_batches;
 DROP TABLE IF EXISTS rowmq_stages;
 DROP TABLE IF EXISTS rowmq_leads;

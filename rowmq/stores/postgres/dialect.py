@@ -188,6 +188,16 @@ class PostgresDialect(Dialect):
             "A", f"fsync=on and synchronous_commit={synchronous_commit}: every commit is on the disk"
         )
 
+    def keep_to_indexes(self, cursor: Cursor) -> None:
+        """By the planner's own settings."""
+        cursor.all("keep_to_indexes")
+
+    def count_some(
+        self, cursor: Cursor, queues: Sequence[int], now: int, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """All queues in one statement."""
+        return cursor.all("count_some", queues=list(queues), now=now, limit=limit)
+
     def script(self, cursor: Any, sql: str) -> None:
         """All statements at once."""
         cursor.execute(sql, binary=False)

@@ -2,6 +2,8 @@ DROP FUNCTION IF EXISTS rowmq_insert CASCADE;
 DROP FUNCTION IF EXISTS rowmq_publish(text, uuid, json, bytea, jsonb, timestamptz);
 DROP TABLE IF EXISTS rowmq_ledger CASCADE;
 DROP TABLE IF EXISTS rowmq_schedules CASCADE;
+DROP TABLE IF EXISTS rowmq_sampled CASCADE;
+DROP TABLE IF EXISTS rowmq_samples CASCADE;
 DROP TABLE IF EXISTS rowmq_batches CASCADE;
 DROP TABLE IF EXISTS rowmq_stages CASCADE;
 DROP TABLE IF EXISTS rowmq_leads CASCADE;

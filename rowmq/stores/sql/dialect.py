@@ -215,6 +215,21 @@ class Dialect(ABC):
     def durability(self, cursor: "Cursor") -> Durability:
         """Read from the server's settings what an acknowledged write survives."""
 
+    def keep_to_indexes(self, cursor: "Cursor") -> None:  # noqa: B027 - most statements say so themselves
+        """For the rest of a transaction, read no table from end to end."""
+
+    def count_some(
+        self, cursor: "Cursor", queues: Sequence[int], now: int, limit: int
+    ) -> list[tuple[Any, ...]]:
+        """How many messages of queues wait, up to a limit of those looked at, and how many are dead."""
+        rows = [cursor.one("count_some", queue=queue, now=now, limit=limit) for queue in queues]
+        return [row for row in rows if row is not None]
+
+    def sizes(self, cursor: "Cursor") -> tuple[int | None, dict[str, int]]:
+        """How large all of our tables are together, and each of them, as far as that is known."""
+        sizes = {str(name): int(size) for name, size in cursor.all("sizes")}
+        return sum(sizes.values()), sizes
+
     @abstractmethod
     def script(self, cursor: Any, sql: str) -> None:
         """Run a file of several statements."""

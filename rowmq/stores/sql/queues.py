@@ -102,7 +102,7 @@ class SQLQueues:
         given = stamp(now)
 
         def work(cursor: Cursor) -> Stats:
-            kept = _visible(cursor, name, given)
+            kept = visible(cursor, name, given)
             row = cursor.one("count_pending", queue=kept.id, now=kept.now)
             ready, scheduled, leased, oldest = row or (0, 0, 0, None)
             finished: dict[str, int] = {row[0]: row[1] for row in cursor.all("count_finished", queue=kept.id)}
@@ -117,7 +117,8 @@ class SQLQueues:
         _refuse_sources(kept, sources)
 
 
-def _visible(cursor: Cursor, name: str, now: int | None) -> Kept:
+def visible(cursor: Cursor, name: str, now: int | None) -> Kept:
+    """The queue of this name, unless it is a topic's hidden one. Raises QueueNotFound."""
     if name.startswith(BACKLOG):
         raise QueueNotFound(name)
     return queue_named(cursor, name, now)
@@ -157,13 +158,13 @@ def _drop(cursor: Cursor, kept: Kept, now: int | None) -> bool:
     while _erase_some(cursor, kept, now):
         pass
     unbind_everywhere(cursor, kept.name, now)
-    for table in ("schedules", "consumers", "dedup", "groups", "claims", "rates"):
+    for table in ("schedules", "consumers", "dedup", "groups", "claims", "rates", "samples"):
         cursor.run(f"drop_{table}", queue=kept.id)
     return cursor.run("queue_delete", queue=kept.id) > 0
 
 
 def _purge(cursor: Cursor, name: str, state: State | None, before: datetime | None, now: int | None) -> int:
-    kept = _visible(cursor, name, now)
+    kept = visible(cursor, name, now)
     said: dict[str, Any] = {"queue": kept.id, "limit": CHUNK}
     extra = ""
     if before is not None:

@@ -198,7 +198,7 @@ def record(row: Row, now: int, dialect: Dialect) -> Record:
         seq,
         dialect.id_out(id),
         queue,
-        State(state) if state else _waiting_state(time, now, held=bool(held)),
+        State(state) if state else waiting_state(time, now, held=bool(held)),
         body,
         bool(binary),
         json.loads(metadata) if metadata else EMPTY,
@@ -278,7 +278,8 @@ def metadata_text(message: Message) -> str | None:
     return dump_metadata(message.metadata)
 
 
-def _waiting_state(time: int, now: int, *, held: bool) -> State:
+def waiting_state(time: int, now: int, *, held: bool) -> State:
+    """The state of a pending message, by when it is due and whether somebody holds it."""
     if time <= now:
         return State.READY
     return State.LEASED if held else State.SCHEDULED

@@ -13,6 +13,7 @@ from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, W
 from rowmq.core.errors import InvalidSetting, RowMQError
 from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
+from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Ack, Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Stages, Topics
 from rowmq.stores.sql.at_once import claim_at_once, has_no_rules, push_at_once
@@ -26,6 +27,7 @@ from rowmq.stores.sql.floors import Floors
 from rowmq.stores.sql.history import SQLHistory
 from rowmq.stores.sql.lookup import clock, queue_named, queues_by_name
 from rowmq.stores.sql.migrations import Migrator
+from rowmq.stores.sql.monitor import SQLMonitor
 from rowmq.stores.sql.named import adopt, claim_named
 from rowmq.stores.sql.push import Push
 from rowmq.stores.sql.queues import SQLQueues
@@ -49,6 +51,7 @@ class SQLStore:
         self.schedules: Schedules = SQLSchedules(self.database)
         self.history: History = SQLHistory(self.database)
         self.stages: Stages = SQLStages(self.database)
+        self.monitor: Monitor = SQLMonitor(self.database)
         self._floors = Floors()
         self._chooser = Chooser()
         try:

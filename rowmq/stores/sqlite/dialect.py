@@ -25,6 +25,8 @@ from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
 from rowmq.stores.sql.queries import named
 from rowmq.stores.sqlite.watching import Watching
 
+LARGEST_MEASURED = 2**25
+"""Bytes of a file whose tables are measured: SQLite reads all of it for that."""
 PAUSE = 0.005
 """Seconds between tries to set the journal mode."""
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
@@ -156,6 +158,16 @@ class SQLiteDialect(Dialect):
             return Durability("C", "the database is in memory")
         row = cursor.one("synchronous")
         return _GRADES[row[0] if row else 0]
+
+    def sizes(self, cursor: Cursor) -> tuple[int | None, dict[str, int]]:
+        """Of the file; of each table only where that is known without reading much."""
+        row = cursor.one("whole_size")
+        whole: int = row[0] if row else 0
+        try:
+            known = cursor.all("sizes") if whole <= LARGEST_MEASURED else []
+        except sqlite3.OperationalError:  # SQLite can be built without dbstat
+            known = []
+        return whole, {str(name): int(size) for name, size in known}
 
     def script(self, cursor: Any, sql: str) -> None:
         """Statement by statement, inside the transaction (executescript would commit it)."""

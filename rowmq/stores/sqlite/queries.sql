@@ -332,6 +332,9 @@ DELETE FROM rowmq_claims WHERE queue = :queue;
 -- name: drop_rates
 DELETE FROM rowmq_rates WHERE queue = :queue;
 
+-- name: drop_samples
+DELETE FROM rowmq_samples WHERE queue = :queue;
+
 -- name: queue_delete
 DELETE FROM rowmq_queues WHERE id = :queue;
 
@@ -593,3 +596,150 @@ DELETE FROM rowmq_stages WHERE rowid IN (SELECT rowid FROM rowmq_stages WHERE cr
 
 -- name: sweep_batches
 DELETE FROM rowmq_batches WHERE name IN (SELECT name FROM rowmq_batches WHERE at <= :before LIMIT :limit);
+
+-- Monitor -----------------------------------------------------------------------------------------------
+
+-- name: count_some
+SELECT :queue, SUM(time <= :now), SUM(time > :now AND token IS NULL), SUM(time > :now AND token IS NOT NULL),
+       MIN(CASE WHEN time <= :now THEN time END),
+       (SELECT COUNT(*) FROM (SELECT 1 FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished WHERE queue = :queue AND state = 'dead' LIMIT :limit))
+FROM (SELECT COALESCE(visible_at, parked_until) AS time, token FROM rowmq_pending INDEXED BY rowmq_pending_due WHERE queue = :queue LIMIT :limit);
+
+-- Where there are more than are counted, each state is counted for itself, by priority.
+-- name: count_due
+SELECT COUNT(*), 0, 0, MIN(visible_at)
+FROM (SELECT visible_at FROM rowmq_pending INDEXED BY rowmq_pending_due WHERE queue = :queue AND priority = :priority AND visible_at <= :now
+      ORDER BY visible_at LIMIT :limit);
+
+-- name: count_later
+SELECT 0, SUM(token IS NULL), SUM(token IS NOT NULL), NULL
+FROM (SELECT token FROM rowmq_pending INDEXED BY rowmq_pending_due WHERE queue = :queue AND priority = :priority AND visible_at > :now
+      ORDER BY visible_at LIMIT :limit);
+
+-- name: count_parked
+SELECT SUM(time <= :now), SUM(time > :now AND token IS NULL), SUM(time > :now AND token IS NOT NULL),
+       MIN(CASE WHEN time <= :now THEN time END)
+FROM (SELECT parked_until AS time, token FROM rowmq_pending INDEXED BY rowmq_pending_due
+      WHERE queue = :queue AND priority = :priority AND visible_at IS NULL LIMIT :limit);
+
+-- name: page_finished
+SELECT finished_at, seq FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+WHERE queue = :queue AND state = :state AND finished_at >= :since AND finished_at <= :time
+  AND (finished_at, seq) < (:time, :seq)
+ORDER BY finished_at DESC, seq DESC LIMIT :look;
+
+-- name: page_owed
+SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
+WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :last
+  AND (visible_at, seq) > (:time, :seq)
+ORDER BY visible_at, seq LIMIT :look;
+
+-- name: page_parked
+SELECT parked_until, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
+WHERE queue = :queue AND priority = :priority AND visible_at IS NULL AND seq > :seq
+ORDER BY seq LIMIT :look;
+
+-- name: page_matching
+SELECT m.seq FROM rowmq_messages m WHERE m.seq IN (SELECT value FROM json_each(:seqs)) /*and*/;
+
+-- A message is found at the newest of its failures that match.
+-- name: page_failed
+SELECT f.id, f.seq,
+       CASE WHEN f.queue = :queue AND instr(lower(f.error), lower(:text)) > 0
+            THEN NOT EXISTS (SELECT 1 FROM rowmq_failures n WHERE n.seq = f.seq AND n.id > f.id AND n.queue = f.queue
+                             AND instr(lower(n.error), lower(:text)) > 0)
+            ELSE 0 END
+FROM rowmq_failures f
+WHERE f.id < :before
+ORDER BY f.id DESC LIMIT :look;
+
+-- name: records_owed
+SELECT m.seq, m.id, q.name, NULL, m.body, m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+       m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
+       p.consumer, p.claimed_at, NULL, p.reason, p.source, NULL
+FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq JOIN rowmq_queues q ON q.id = p.queue
+WHERE p.seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: records_finished
+SELECT m.seq, m.id, q.name, o.state, m.body, m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source,
+       o.result
+FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq JOIN rowmq_queues q ON q.id = o.queue
+WHERE o.seq IN (SELECT value FROM json_each(:seqs));
+
+-- name: sampled_find
+SELECT until, seq, failure FROM rowmq_sampled WHERE id = 1;
+
+-- name: sampled_lock
+SELECT until, seq, failure FROM rowmq_sampled WHERE id = 1;
+
+-- name: sampled_make
+INSERT INTO rowmq_sampled (id, until, seq, failure) VALUES (1, :until, :seq, :failure);
+
+-- name: sampled_set
+UPDATE rowmq_sampled SET until = :until, seq = :seq, failure = :failure WHERE id = 1;
+
+-- name: newest
+SELECT (SELECT MAX(seq) FROM rowmq_messages), (SELECT MAX(id) FROM rowmq_failures);
+
+-- Minutes are counted from the first, and everything before it is minute -1.
+-- name: sample_pushed
+SELECT queue, CASE WHEN created_at < :first THEN -1 ELSE (created_at - :first) / 60000000 END AS minute, COUNT(*), MAX(seq)
+FROM rowmq_messages
+WHERE seq > :after AND seq <= :newest AND created_at < :end
+GROUP BY 1, 2;
+
+-- name: sample_failed
+SELECT queue, CASE WHEN ended_at < :first THEN -1 ELSE (ended_at - :first) / 60000000 END AS minute, COUNT(*), MAX(id)
+FROM rowmq_failures
+WHERE id > :after AND id <= :newest AND ended_at < :end
+GROUP BY 1, 2;
+
+-- name: sample_ended
+SELECT q.id,
+       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished WHERE queue = q.id AND state = 'done' AND finished_at >= :first AND finished_at < :end),
+       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished WHERE queue = q.id AND state = 'dead' AND finished_at >= :first AND finished_at < :end)
+FROM rowmq_queues q;
+
+-- name: sample_times
+SELECT m.created_at, m.scheduled_for, ended.started_at, ended.finished_at
+FROM (SELECT seq, started_at, finished_at FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+      WHERE queue = :queue AND state = :state AND finished_at >= :first AND finished_at < :end
+      ORDER BY finished_at DESC LIMIT :limit) AS ended
+CROSS JOIN rowmq_messages m ON m.seq = ended.seq;
+
+-- name: sample_add
+INSERT INTO rowmq_samples (span, at, queue, pushed, done, dead, failed, ready, scheduled, leased, waits, runs)
+VALUES (:span, :at, :queue, :pushed, :done, :dead, :failed, :ready, :scheduled, :leased, :waits, :runs);
+
+-- name: samples_forget
+DELETE FROM rowmq_samples WHERE span = :span AND (at < :before OR at >= :behind);
+
+-- name: samples
+SELECT q.name, s.span, s.at, s.pushed, s.done, s.dead, s.failed, s.ready, s.scheduled, s.leased, s.waits, s.runs
+FROM rowmq_samples s JOIN rowmq_queues q ON q.id = s.queue
+WHERE s.span = :span AND s.at >= :since AND s.at < :until
+ORDER BY s.at, q.name;
+
+-- name: samples_of_queue
+SELECT q.name, s.span, s.at, s.pushed, s.done, s.dead, s.failed, s.ready, s.scheduled, s.leased, s.waits, s.runs
+FROM rowmq_samples s JOIN rowmq_queues q ON q.id = s.queue
+WHERE s.queue = :queue AND s.span = :span AND s.at >= :since
+ORDER BY s.at;
+
+-- name: version
+SELECT 'SQLite ' || sqlite_version();
+
+-- name: last_migration
+SELECT name FROM rowmq_migrations ORDER BY number DESC LIMIT 1;
+
+-- name: settings
+SELECT 'journal_mode', journal_mode FROM pragma_journal_mode
+UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous;
+
+-- name: whole_size
+SELECT page_count * page_size FROM pragma_page_count, pragma_page_size;
+
+-- name: sizes
+SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_schema ON sqlite_schema.name = dbstat.name
+WHERE dbstat.aggregate = 1 AND substr(tbl_name, 1, 6) = 'rowmq_' GROUP BY tbl_name ORDER BY tbl_name;

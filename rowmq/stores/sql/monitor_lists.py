@@ -1,0 +1,142 @@
+"""Lists of messages by key: the rows that are looked at, and which of them are wanted."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from rowmq.core.clock import micros
+from rowmq.core.history import Record
+from rowmq.core.look import Spot, gather
+from rowmq.core.monitor import Place, Sheet
+from rowmq.core.outcome import State
+from rowmq.core.where import Where
+from rowmq.stores.sql.choosing import metadata_conditions
+from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.rows import Kept, record, waiting_state
+
+FIRST, LAST = -(2**62), 2**63 - 1
+Period = tuple[datetime | None, datetime | None]
+
+
+class Listing(Protocol):
+    """A long list of messages."""
+
+    cursor: Cursor
+    kept: Kept
+
+    def look(self, place: Place | None, size: int) -> Sequence[Spot]:
+        """The next spots behind a place."""
+
+    def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:
+        """Those of them that are wanted."""
+
+
+def sheet(listing: Listing, place: Place | None, limit: int) -> Sheet:
+    """A page of a list, with the messages themselves."""
+    spots, more = gather(listing.look, listing.choose, place, limit)
+    found = _records(listing.cursor, [spot.seq for spot in spots], listing.kept.now)
+    return Sheet([found[spot.seq] for spot in spots if spot.seq in found], more)
+
+
+def _records(cursor: Cursor, seqs: list[int], now: int) -> dict[int, Record]:
+    if not seqs:
+        return {}
+    rows = [*cursor.all("records_owed", seqs=seqs), *cursor.all("records_finished", seqs=seqs)]
+    return {row[0]: record(row, now, cursor.dialect) for row in rows}
+
+
+class Finished:
+    """What is done or dead, newest first."""
+
+    def __init__(self, cursor: Cursor, kept: Kept, state: State, where: Where, period: Period) -> None:
+        self.cursor, self.kept = cursor, kept
+        self._state, self._where = state, where
+        since, until = period
+        self._since = FIRST if since is None else micros(since)
+        self._until = LAST if until is None else micros(until)
+
+    def look(self, place: Place | None, size: int) -> list[Spot]:
+        """By (finished_at, seq), from the end of the period backwards."""
+        time, seq = place or (self._until, 0)
+        said = {"queue": self.kept.id, "state": self._state.value, "since": self._since}
+        rows = self.cursor.all("page_finished", **said, time=min(time, self._until), seq=seq, look=size)
+        return [Spot((finished_at, seq), seq) for finished_at, seq in rows]
+
+    def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:
+        """Those whose metadata match."""
+        return _matching(self.cursor, spots, self._where, (None, None))
+
+
+class Owed:
+    """What is ready, scheduled or leased, in the order it is claimed, and behind it what is parked."""
+
+    def __init__(self, cursor: Cursor, kept: Kept, state: State, where: Where, period: Period) -> None:
+        self.cursor, self.kept = cursor, kept
+        self._state, self._where, self._period = state, where, period
+        self._times: dict[int, tuple[int, bool]] = {}
+        self._priorities = [row[0] for row in cursor.all("priorities", queue=kept.id)]
+
+    def look(self, place: Place | None, size: int) -> list[Spot]:
+        """One range of the index after the other: (parked, priority, time, seq)."""
+        spots: list[Spot] = []
+        for parked, statement in enumerate(("page_owed", "page_parked")):
+            for priority in self._priorities:
+                if len(spots) < size and (place is None or (parked, -priority) >= place[:2]):
+                    here = place if place is not None and (parked, -priority) == place[:2] else None
+                    rows = self._range(statement, priority, here, size - len(spots))
+                    self._times.update((seq, (time, bool(held))) for time, seq, held in rows)
+                    spots += [Spot((parked, -priority, time, seq), seq) for time, seq, _ in rows]
+        return spots
+
+    def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:
+        """Those in the state that were pushed in the period and whose metadata match."""
+        now = self.kept.now
+        states = {seq: waiting_state(time, now, held=held) for seq, (time, held) in self._times.items()}
+        chosen = [spot for spot in spots if states[spot.seq] == self._state]
+        return _matching(self.cursor, chosen, self._where, self._period)
+
+    def _range(self, statement: str, priority: int, here: Place | None, size: int) -> list[Any]:
+        ready, now = self._state == State.READY, self.kept.now
+        time, seq = here[2:] if here is not None else self._start(statement)
+        last = now if ready else LAST
+        said = {"queue": self.kept.id, "priority": priority, "seq": seq, "look": size}
+        times = {"time": time, "last": last} if statement == "page_owed" else {}
+        return self.cursor.all(statement, **said, **times)
+
+    def _start(self, statement: str) -> tuple[int, int]:
+        if statement == "page_parked" or self._state == State.READY:
+            return FIRST, FIRST
+        return self.kept.now, LAST
+
+
+class Failed:
+    """What failed, by failure, newest first."""
+
+    def __init__(self, cursor: Cursor, kept: Kept, text: str) -> None:
+        self.cursor, self.kept = cursor, kept
+        self._text = text
+        self._found: set[int] = set()
+
+    def look(self, place: Place | None, size: int) -> list[Spot]:
+        """By the number of the failure, backwards."""
+        before = LAST if place is None else place[0]
+        rows = self.cursor.all("page_failed", queue=self.kept.name, text=self._text, before=before, look=size)
+        self._found.update(id for id, _, found in rows if found)
+        return [Spot((id,), seq) for id, seq, _ in rows]
+
+    def choose(self, spots: Sequence[Spot]) -> list[Spot]:
+        """Those that the database has found to match."""
+        return [spot for spot in spots if spot.place[0] in self._found]
+
+
+def _matching(cursor: Cursor, spots: Sequence[Spot], where: Where, period: Period) -> Sequence[Spot]:
+    extra, said = metadata_conditions(cursor.dialect, where)
+    for name, comparison, time in zip(("since", "until"), (">=", "<"), period, strict=True):
+        if time is not None:
+            extra += f" AND m.created_at {comparison} :{name}"
+            said[name] = micros(time)
+    if not extra or not spots:
+        return spots
+    rows = cursor.select("page_matching", extra, seqs=[spot.seq for spot in spots], **said)
+    seqs = {row[0] for row in rows}
+    return [spot for spot in spots if spot.seq in seqs]
