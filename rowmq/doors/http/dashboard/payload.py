@@ -1,5 +1,6 @@
 """How a payload is shown: JSON as a tree, text as text, bytes in hexadecimal; each no larger than a page."""
 
+import codecs
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -10,6 +11,8 @@ LARGEST_TREE = 512 * 1024
 """More bytes than these are not read as JSON for a page."""
 LONGEST_TEXT = 32 * 1024
 """How many characters of a text are shown."""
+LONGEST_PREVIEW = 160
+"""How many characters of a payload a list shows."""
 LONGEST_DUMP = 4 * 1024
 """How many bytes are shown in hexadecimal."""
 ROW = 16
@@ -59,6 +62,23 @@ def shown(body: bytes | None, *, binary: bool) -> Shown:
     )
 
 
+def preview(body: bytes | None) -> str:
+    r"""The beginning of a payload on one line, for a list.
+
+    >>> preview(b'{"to": "ada"}'), preview(b"\x00\xff")
+    ('{"to": "ada"}', '00 ff')
+    """
+    if body is None:
+        return ""
+    text, more = (
+        _text(body[: 4 * LONGEST_PREVIEW], whole=len(body) <= 4 * LONGEST_PREVIEW),
+        "…" if len(body) > LONGEST_PREVIEW else "",
+    )
+    if text is None:
+        return body[: LONGEST_PREVIEW // 3].hex(" ") + ("…" if len(body) > LONGEST_PREVIEW // 3 else "")
+    return visible(" ".join(text[:LONGEST_PREVIEW].split())) + more
+
+
 def lines(text: str) -> str:
     r"""Text of several lines in which nothing hides; what ends a line still does.
 
@@ -96,10 +116,13 @@ def _row(place: int, part: bytes) -> str:
     return f"{place:08x}  {halves[0]:<23}  {halves[1]:<23}  |{plain}|"
 
 
-def _text(body: bytes) -> str | None:
-    """The body as text, unless it is none: not UTF-8, or with characters that no text has."""
+def _text(body: bytes, *, whole: bool = True) -> str | None:
+    """The body as text, unless it is none: not UTF-8, or with characters that no text has.
+
+    Of one that is not whole, the last character may be broken.
+    """
     try:
-        text = body.decode()
+        text = codecs.getincrementaldecoder("utf-8")().decode(body, final=whole)
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text

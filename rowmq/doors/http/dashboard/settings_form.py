@@ -1,8 +1,7 @@
 """A queue's settings as a form: what each is called and means, what it says, and what was changed in it."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ from rowmq.core.errors import InvalidSetting
 from rowmq.core.queue import Archive, Guarantee, Queue, Rate, changed
 from rowmq.core.spans import rate_of, span_of, written
 from rowmq.doors.http.dashboard.form import Form
+from rowmq.doors.http.dashboard.reading import noting
 
 WAS = "was"
 """The hidden field that says what the others said when they were shown."""
@@ -201,7 +201,7 @@ def changes(queue: Queue, form: Form) -> dict[str, Any]:
     """
     read = {}
     for name in _edited(queue, form):
-        with _noting(form, name):
+        with noting(form, name):
             read[name] = FIELDS[name].read(form.get(name).strip())
     return _checked(queue, form, read)
 
@@ -211,21 +211,12 @@ def _checked(queue: Queue, form: Form, read: Mapping[str, Any]) -> dict[str, Any
     waits = {name: value for name, value in read.items() if FIELDS[name].backoff}
     found = {name: value for name, value in read.items() if name not in waits}
     for name, value in found.items():
-        with _noting(form, name):
+        with noting(form, name):
             changed(queue, {name: value})
     if waits:
-        with _noting(form, next(iter(waits))):  # what is wrong with several together stands beside the first
+        with noting(form, next(iter(waits))):  # what is wrong with several together stands beside the first
             found["backoff"] = replace(queue.backoff, **waits)
     return found
-
-
-@contextmanager
-def _noting(form: Form, name: str) -> Iterator[None]:
-    """Have what is wrong noted beside a field."""
-    try:
-        yield
-    except ValueError as error:  # InvalidInput is one, and so is what an enumeration says
-        form.wrong[name] = str(error)
 
 
 def _edited(queue: Queue, form: Form) -> list[str]:

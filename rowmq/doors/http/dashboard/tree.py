@@ -57,16 +57,51 @@ class Node:
 def tree_of(body: bytes) -> Node | None:
     """The tree of a JSON text, or None if it is none, or too deep to be read."""
     try:
-        value = json.loads(
-            body.decode(),
-            parse_int=_Number,
-            parse_float=_Number,
-            parse_constant=_Number,
-            object_pairs_hook=_Object,
-        )
+        value = _parsed(body.decode())
     except (ValueError, RecursionError):
         return None
     return _Growth().grown(value, None, 0)
+
+
+def indented(text: str) -> str:
+    """JSON text with a line for each value, and nothing else of it changed; or as it is, if it is none.
+
+    >>> print(indented('{"a": [1.0, 1e400], "a": {}}'))
+    {
+      "a": [
+        1.0,
+        1e400
+      ],
+      "a": {}
+    }
+    """
+    try:
+        return _indented(_parsed(text), "\n")
+    except (ValueError, RecursionError):
+        return text
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(
+        text, parse_int=_Number, parse_float=_Number, parse_constant=_Number, object_pairs_hook=_Object
+    )
+
+
+def _indented(value: Any, line: str) -> str:
+    if not isinstance(value, list):
+        return str(value) if isinstance(value, _Number) else _quoted(value)
+    inner, (first, last) = f"{line}  ", "{}" if isinstance(value, _Object) else "[]"
+    if isinstance(value, _Object):
+        parts = [f"{_quoted(key)}: {_indented(each, inner)}" for key, each in value]
+    else:
+        parts = [_indented(each, inner) for each in value]
+    return f"{first}{inner}{f',{inner}'.join(parts)}{line}{last}" if parts else f"{first}{last}"
+
+
+def _quoted(value: Any) -> str:
+    """A text or a word, with the escapes that it cannot do without."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)
 
 
 class _Growth:
