@@ -13,15 +13,15 @@ KILO = 1024
 HIDDEN = frozenset({"Cf", "Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-def count(number: int | None) -> str:
-    """How many, with commas; what was counted no further has a plus.
+def count(number: int | None, more: bool = False) -> str:  # noqa: FBT001, FBT002 - a filter's second word
+    """How many, with commas; what was counted no further, or may be ``more``, has a plus.
 
-    >>> count(12345), count(250_000), count(None)
-    ('12,345', '250,000+', '-')
+    >>> count(12345), count(250_000), count(7, True), count(None)
+    ('12,345', '250,000+', '7+', '-')
     """
     if number is None:
         return NOTHING
-    return f"{number:,}+" if number >= MOST_COUNTED else f"{number:,}"
+    return f"{number:,}+" if more or number >= MOST_COUNTED else f"{number:,}"
 
 
 def total(number: int | None) -> str:

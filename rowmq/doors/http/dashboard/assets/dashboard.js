@@ -62,18 +62,16 @@
     void element.offsetWidth;
     element.classList.add("flash");
   };
-  const drawn = (markup) => new DOMParser().parseFromString(markup, "image/svg+xml").documentElement;
-  const change = ([id, kind, value]) => {
+  const drawn = (markup) => new DOMParser().parseFromString(markup, "text/html").body.childNodes;
+  const change = ([id, kind, value, looks]) => {
     const element = document.getElementById(id);
-    if (!element || element.contains(document.activeElement)) return;
-    if (kind === "text") {
-      if (element.textContent === value) return;
+    if (!element || element.contains(document.activeElement) || element.querySelector("details[open]")) return;
+    if (looks !== null && element.className !== looks) element.className = looks;
+    if (kind === "html") {
+      element.replaceChildren(...drawn(value));
+    } else if (element.textContent !== value) {
       element.textContent = value;
       flash(element);
-    } else if (kind === "class") {
-      element.className = value;
-    } else if (kind === "svg") {
-      element.replaceChildren(document.importNode(drawn(value), true));
     }
   };
   const reload = () => {
@@ -85,11 +83,18 @@
     source = new EventSource(from);
     source.addEventListener("open", () => tell(true));
     source.addEventListener("error", () => tell(false));
-    source.addEventListener("change", (event) => JSON.parse(event.data).forEach(change));
+    source.addEventListener("change", (event) => {
+      tell(true);
+      JSON.parse(event.data).forEach(change);
+    });
     source.addEventListener("stale", reload);
+    source.addEventListener("trouble", (event) => {
+      tell(false);
+      pulse.textContent = JSON.parse(event.data);
+    });
     source.addEventListener("over", () => {
       source.close();
-      tell(false);
+      location.reload();
     });
   };
   // Nobody looks at a hidden page, so the server need not read for it.

@@ -1,0 +1,56 @@
+"""Samples that were read once: what is over does not change, so a page reads only what is new."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from rowmq.core.monitor import KEPT, Monitor, Sample
+from rowmq.doors.http.dashboard.figures import SPANS, Reach, begins
+
+LATE = 3
+"""How many of the last samples are read again, because theirs may have come late."""
+
+
+class Past:
+    """The samples of one reach, kept as long as they are shown. It may be asked from any thread."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach: Reach = reach
+        self._lock = threading.Lock()
+        self._found: dict[datetime, list[Sample]] = {}
+        self._asked: datetime | None = None
+
+    def upto(self, now: datetime, monitor: Monitor) -> list[Sample]:
+        """All that are shown now, oldest first; the store is asked only for what may be new."""
+        with self._lock:
+            first = begins(self._reach, now)
+            self._read(monitor, max(first, self._since(now)), now)
+            self._found = {at: found for at, found in self._found.items() if at >= first}
+            return [sample for at in sorted(self._found) for sample in self._found[at]]
+
+    def _since(self, now: datetime) -> datetime:
+        """From when on the store is asked: everything at first, and after a clock went back."""
+        span = SPANS[self._reach][0]
+        if self._asked is None or self._asked > now:
+            self._found = {}
+            return now - KEPT[span]
+        return self._asked - LATE * span
+
+    def _read(self, monitor: Monitor, since: datetime, now: datetime) -> None:
+        fresh = monitor.samples(SPANS[self._reach][0], since, now=now)
+        self._found = {at: found for at, found in self._found.items() if at < since}
+        for sample in fresh:
+            self._found.setdefault(sample.at, []).append(sample)
+        self._asked = now
+
+
+def of(samples: Iterable[Sample], names: frozenset[str]) -> list[Sample]:
+    """Those of these queues."""
+    return [sample for sample in samples if sample.queue in names]
+
+
+def mark_of(samples: Sequence[Sample], now: datetime) -> str:
+    """What tells whether a drawing of the last hour, made from these, is still what would be drawn now."""
+    newest = samples[-1].at if samples else None
+    first = f"{begins('hour', now):%H%M}"
+    return first if newest is None else f"{first}-{newest:%H%M}-{len(samples)}"
