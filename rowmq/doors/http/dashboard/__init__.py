@@ -6,7 +6,16 @@ from functools import wraps
 
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Broker, Call
-from rowmq.doors.http.dashboard import assets, live, overview
+from rowmq.doors.http.dashboard import (
+    assets,
+    listing,
+    live,
+    message,
+    message_actions,
+    overview,
+    queue,
+    queue_actions,
+)
 from rowmq.doors.http.dashboard.board import BOARD, Board
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import sorry
@@ -18,7 +27,7 @@ from rowmq.doors.http.route import Family, Route
 from rowmq.doors.http.settings import Settings
 from rowmq.doors.right import Principal
 
-PAGES = (assets, overview, live)
+PAGES = (assets, overview, live, queue, queue_actions, listing, message, message_actions)
 """The modules that have pages: each has its ROUTES."""
 
 

@@ -13,6 +13,7 @@ from rowmq.doors.http.route import Route
 TYPES = {
     "dashboard.css": "text/css; charset=utf-8",
     "dashboard.js": "text/javascript; charset=utf-8",
+    "queue.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 HEADERS = {

@@ -39,6 +39,12 @@ def values(record: Record) -> dict[str, str]:
     }
 
 
+def formats(record: Record) -> list[tuple[str, str]]:
+    """The ways in which a payload can be written; one that is too large may also stay as it is."""
+    same = [(SAME, "as it is")] if _written(record)[0] == SAME else []
+    return [*same, *FORMATS]
+
+
 def copied(record: Record, form: Form) -> Message | None:
     """The message that the form makes of this one; what is wrong with any field is noted there."""
     said: dict[str, Any] = {"id": new_id(), "body": b""}

@@ -94,16 +94,12 @@ async def _listed(
         "queue_messages.html",
         status=WRONG if form.wrong else 200,
         live=link("live", queue=name),
-        tab=tab,
-        asked="",
-        form=form,
-        blank=Form(),
+        **head(found, tab, form=form),
         search=search,
         items=items,
         following=None if following is None else _address(call, tab, following),
         looked=MOST_LOOKED if sheet.place is not None and len(sheet.records) < PAGE else None,
         most=MOST_LOOKED,
-        **head(found),
     )
 
 

@@ -94,6 +94,8 @@ async def shown(call: Call, *, asked: str = "", form: Form | None = None, status
         metadata=list(found.metadata.items())[:MOST_METADATA],
         links=[(key, id) for key in LINKS for id in _ids(found.metadata.get(key))],
         copy=copying.values(found),
+        formats=copying.formats(found),
+        pushes=bool(call.principal.rights.get(Right.PUSH)),
         can=possible(found.state),
     )
 

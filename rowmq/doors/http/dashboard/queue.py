@@ -1,68 +1,120 @@
 """A queue's page: how it stands, what it did, its settings, and what belongs to it."""
 
+import json
+import shlex
+from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
+
+from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import ConsumerInfo, Schedule
+from rowmq.core.monitor import Sample
+from rowmq.core.spans import written
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import settings_form
+from rowmq.doors.http.dashboard.figures import SPANS, Reach, Times, activity, begins, charts
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import page
 from rowmq.doors.http.dashboard.links import link
-from rowmq.doors.http.dashboard.standing import Standing, standing
+from rowmq.doors.http.dashboard.standing import Standing, monitor_of, standing
+from rowmq.doors.http.dashboard.words import NOTHING, took
 from rowmq.doors.http.route import Route
 from rowmq.doors.right import Right
+from rowmq.runtime.rule import Rule
 
 MOST_SHOWN = 50
 """How many consumers, topics and schedules are listed."""
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """How far back the charts go."""
+
+    reach: Reach = "hour"
+
+
 class About(NamedTuple):
-    """What belongs to a queue."""
+    """What belongs to a queue, and what it did."""
 
     standing: Standing
     consumers: list[ConsumerInfo]
     topics: list[str]
     schedules: list[Schedule]
+    samples: list[Sample]
+    now: datetime
 
 
 async def queue(call: Call) -> Answer:
     """How a queue stands and what belongs to it."""
-    return await shown(call)
+    return await shown(call, reach=call.query.reach)
 
 
-async def shown(call: Call, *, asked: str = "", form: Form | None = None, status: int = 200) -> Answer:
+async def shown(
+    call: Call, *, asked: str = "", form: Form | None = None, status: int = 200, reach: Reach = "hour"
+) -> Answer:
     """The page; ``asked`` is the form on it that was sent, with what is wrong with it."""
     name = call.path["queue"]
-    about = await call.run(lambda: _about(call, name))
+    about = await call.run(lambda: _about(call, name, reach))
+    history, values = activity(reach, about.now, about.samples), settings_form.values(about.standing.queue)
     return page(
         call,
         "queue.html",
         status=status,
-        live=link("live", queue=name),
-        tab="",
-        asked=asked,
-        form=form or Form(),
-        blank=Form(),
+        live=link("live", queue=name, reach=reach),
+        **head(about.standing, "", asked, form),
         about=about,
-        **head(about.standing),
+        reach=reach,
+        charts=charts(reach, history),
+        waits=_both(history.percentiles("waits")),
+        runs=_both(history.percentiles("runs")),
         groups=settings_form.GROUPS,
-        values=settings_form.values(about.standing.queue),
+        values=values,
+        was=json.dumps(values),
+        rules=[rule_text(each.spec) for each in about.schedules],
         most=MOST_SHOWN,
     )
 
 
-def head(found: Standing) -> dict[str, object]:
-    """What the head of a queue's pages shows."""
-    return {"queue": found.queue, "counts": found.counts, "others": found.others, "feeders": found.feeders}
+def head(found: Standing, tab: str, asked: str = "", form: Form | None = None) -> dict[str, object]:
+    """What all pages of a queue know: how it stands, which of them this is, and the form that was sent."""
+    return {
+        "queue": found.queue,
+        "counts": found.counts,
+        "others": found.others,
+        "feeders": found.feeders,
+        "shell": shlex.quote(found.queue.name),
+        "tab": tab,
+        "asked": asked,
+        "form": form or Form(),
+        "blank": Form(),
+    }
 
 
-def _about(call: Call, name: str) -> About:
+def rule_text(spec: str) -> str:
+    """When a schedule fires, as people say it; a rule that is not ours as it stands.
+
+    >>> rule_text('{"every": 300}'), rule_text('{"cron": "0 3 * * *", "timezone": "Europe/Berlin"}')
+    ('every 5m', '0 3 * * *, Europe/Berlin')
+    """
+    try:
+        rule = Rule.parse(spec)
+    except InvalidSetting:
+        return spec
+    return f"every {written(rule.every)}" if rule.every else f"{rule.cron}, {rule.timezone}"
+
+
+def _about(call: Call, name: str, reach: Reach) -> About:
     store, may = call.broker.store, call.principal.may
-    found = standing(call, name)
+    found, now = standing(call, name), call.now or store.now()
     topics = [topic for topic, queue in store.topics.bindings() if queue == name and may(Right.READ, topic)]
     schedules = [each for each in store.schedules.list() if each.queue == name]
-    return About(found, store.consumers.list(name, now=call.now), topics, schedules)
+    samples = monitor_of(call).samples(SPANS[reach][0], begins(reach, now), queue=name, now=call.now)
+    return About(found, store.consumers.list(name, now=call.now), topics, schedules, samples, now)
 
 
-ROUTES = (Route("GET", "/ui/queues/{queue}", queue, Right.READ, over="queue"),)
+def _both(times: Times) -> str:
+    return NOTHING if times.median is None else f"{took(times.median)} / {took(times.nearly_all)}"
+
+
+ROUTES = (Route("GET", "/ui/queues/{queue}", queue, Right.READ, over="queue", query=Asked),)
