@@ -178,6 +178,13 @@ class Overloaded(StoreUnavailable):
     """
 
 
+class StoreFull(StoreUnavailable):
+    """The store has no room left, in memory or on disk. Nothing was written.
+
+    Finish or purge messages, or give it more room; what is stored can still be worked off.
+    """
+
+
 class OutcomeUnknown(StoreError):
     """The connection broke during COMMIT, so nobody here knows whether it counted.
 

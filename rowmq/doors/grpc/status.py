@@ -17,6 +17,7 @@ from rowmq.core.errors import (
     ScheduleNotFound,
     SchemaOutdated,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     TransactionConflict,
     Unsupported,
@@ -32,9 +33,10 @@ TABLE: dict[type[RowMQError], tuple[StatusCode, str | None]] = {
     LeaseLost: (StatusCode.FAILED_PRECONDITION, None),
     QueueFull: (StatusCode.RESOURCE_EXHAUSTED, None),
     Overloaded: (StatusCode.RESOURCE_EXHAUSTED, None),
+    StoreFull: (StatusCode.RESOURCE_EXHAUSTED, "the store has no room left, and nothing was written"),
     StoreUnavailable: (
         StatusCode.UNAVAILABLE,
-        "the store cannot be reached or is too busy; ask again in a moment",
+        "the store cannot be reached, is too busy or takes no writes now; ask again in a moment",
     ),
     TransactionConflict: (StatusCode.ABORTED, "the store is too busy; ask again in a moment"),
     SchemaOutdated: (

@@ -21,7 +21,7 @@ REF = "#/components/schemas/{name}"
 NAME = re.compile(r"{(\w+)}")
 WORD = re.compile(r"\W+")
 SOMEBODY = (401, 403)
-ANYHOW = (408, 500, 503, 504)
+ANYHOW = (408, 500, 503, 504, 507)
 """What any route may be answered with: it took too long, our mistake, and the store's."""
 SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},

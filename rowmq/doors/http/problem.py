@@ -19,6 +19,7 @@ from rowmq.core.errors import (
     ScheduleNotFound,
     SchemaOutdated,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     TransactionConflict,
     Unsupported,
@@ -52,7 +53,10 @@ TABLE: dict[type[RowMQError], Sort] = {
     LeaseLost: Sort(409),
     QueueFull: Sort(429, 1),
     Overloaded: Sort(503, 1),
-    StoreUnavailable: Sort(503, 1, "the store cannot be reached or is too busy; ask again in a moment"),
+    StoreFull: Sort(507, 30, "the store has no room left, and nothing was written"),
+    StoreUnavailable: Sort(
+        503, 1, "the store cannot be reached, is too busy or takes no writes now; ask again in a moment"
+    ),
     TransactionConflict: Sort(503, 1, "the store is too busy; ask again in a moment"),
     SchemaOutdated: Sort(503, 30, "the store's tables are missing or of another version; run: rowmq migrate"),
     OutcomeUnknown: Sort(504, None, "the store did not say whether it counted; look before you repeat it"),

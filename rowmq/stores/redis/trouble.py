@@ -11,7 +11,7 @@ from redis.exceptions import (
     RedisError,
 )
 
-from rowmq.core.errors import StoreError, StoreUnavailable
+from rowmq.core.errors import StoreError, StoreFull, StoreUnavailable
 
 BUSY = "BUSY"
 _SENTENCES: tuple[tuple[type[RedisError], str], ...] = (
@@ -19,13 +19,10 @@ _SENTENCES: tuple[tuple[type[RedisError], str], ...] = (
     (NoPermissionError, "this Redis user lacks a right; give it those that the documentation lists"),
     (BusyLoadingError, "Redis is still loading its data; try again in a moment"),
     (ReadOnlyError, "this Redis is a read-only replica; connect to its primary"),
-    (
-        OutOfMemoryError,
-        "Redis is at its maxmemory, and nothing was written; settle or purge messages, or raise maxmemory",
-    ),
     (MovedError, "this node of a Redis Cluster does not have our hash slot; connect to the one that has"),
     (ClusterError, "the Redis Cluster is down"),
 )
+_FULL = "Redis is at its maxmemory, and nothing was written; settle or purge messages, or raise maxmemory"
 _WORDS = {
     BUSY: "Redis is busy with another script; try again in a moment",
     "MISCONF": "Redis cannot write to its disk and takes no writes; make room there",
@@ -40,6 +37,8 @@ def passing(error: RedisError) -> bool:
 
 def refusal(error: RedisError) -> StoreError:
     """What a server said that it did not do."""
+    if isinstance(error, OutOfMemoryError):
+        return StoreFull(f"{_FULL} ({error})")
     for kind, sentence in _SENTENCES:
         if isinstance(error, kind):
             return StoreUnavailable(f"{sentence} ({error})")
