@@ -1,6 +1,7 @@
 """One Spark session for all tests, and empty stores to read and write.
 
-Every test that takes `spark` runs in the same test process, so that only one of them starts a JVM.
+Tests that take `spark` run in the same test process, so that only one of them starts a JVM; those that kill
+other drivers, which takes as long again, in another one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rowmq.core.errors import MissingDependency
 from rowmq.pipeline import register, session
 from rowmq.pipeline.session import check_java
 from rowmq.runtime.log import logger
+from tests.pipeline.quick import JAVA, QUICK
 from tests.servers import ServerMissingError, skip_or_fail
 
 if TYPE_CHECKING:
@@ -22,15 +24,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For short runs: the JVM's first compiler is quick enough, and the collector takes one thread."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what needs Spark in one process of pytest-xdist."""
+    """Keep what needs Spark in two processes of pytest-xdist."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            group = "spark faults" if item.path.stem.endswith("faults") else "spark"
+            item.add_marker(pytest.mark.xdist_group(group))
             if item.get_closest_marker("timeout") is None:  # a busy machine takes long to start a JVM
                 item.add_marker(pytest.mark.timeout(300))
 
@@ -50,13 +50,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     except MissingDependency as missing:
         skip_or_fail(ServerMissingError(str(missing)))
     folder = tmp_path_factory.mktemp("spark")
-    made = session(
-        "local[2]",
-        name="tests",
-        spark_driver_extraJavaOptions=f"{QUICK} -Dderby.system.home={folder}",
-        spark_sql_warehouse_dir=str(folder / "warehouse"),
-        spark_local_dir=str(folder / "local"),
-    )
+    settings = QUICK | {
+        "spark_driver_extraJavaOptions": f"{JAVA} -Dderby.system.home={folder}",
+        "spark_sql_warehouse_dir": str(folder / "warehouse"),
+        "spark_local_dir": str(folder / "local"),
+    }
+    made = session("local[2]", name="tests", **settings)
     register(made)
     yield made
     made.stop()

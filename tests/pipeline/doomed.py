@@ -18,6 +18,7 @@ from rowmq.pipeline import handled, session
 from rowmq.pipeline.handlers.work import work
 from rowmq.pipeline.source import RowMQSource
 from rowmq.pipeline.stream.reader import StreamReader
+from tests.pipeline.quick import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +101,7 @@ def main(url: str, folder: str, point: str) -> None:
         if point in (HANDLING, "workers", "microbatch") and message.payload == BATCH - 1:
             die()
 
-    spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    spark = session("local[2]", **QUICK)
     spark.dataSource.register(Source)
     if point in ("workers", "microbatch"):
         load = working(url, handle)

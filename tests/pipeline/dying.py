@@ -15,6 +15,7 @@ from rowmq.pipeline.session import session
 from rowmq.pipeline.source import RowMQSource
 from rowmq.pipeline.writing.sink import BatchWriter, StreamWriter
 from rowmq.stores.sql import stages
+from tests.pipeline.quick import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def main(point: str, how: str, url: str, folder: str) -> None:
     """Start Spark, write, and be killed."""
     pids = Path(folder) / "pids"
     os.environ |= {POINT: point, PIDS: str(pids)}
-    spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    spark = session("local[2]", **QUICK)
     jvm: Any = spark.sparkContext._jvm
     pids.write_text(f"{jvm.java.lang.ProcessHandle.current().pid()} {os.getpid()}")
     spark.dataSource.register(DyingSource)

@@ -17,6 +17,7 @@ from rowmq.pipeline.lake import archive, replay, replaying
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.manifest import Batches
 from tests.pipeline.doomed import die
+from tests.pipeline.quick import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -94,7 +95,7 @@ def doom_replay(point: str) -> None:
 
 
 def main(job: str, point: str, url: str, lake: str) -> None:
-    spark = session("local[2]", spark_driver_extraJavaOptions="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    spark = session("local[2]", **QUICK)
     register(spark)
     if job == "archive":
         doom_archive(point, lake)

@@ -46,11 +46,12 @@ def figures_of(
         period = _period(happened, since, until, every)
         within = happened.where(_within("at", period))
         tables = _tables(lived, failed.where(_within("ended_at", period)), within, period)
+        if by is not None:
+            tables["by_metadata"] = _top(within.withColumn("value", F.col("label")), "value")
     finally:
         lived.unpersist()
         failures.unpersist()
-    kept = {name: rows for name, rows in tables.items() if by is not None or name != "by_metadata"}
-    return Figures(period, kept, by=by)
+    return Figures(period, tables, by=by)
 
 
 def _tables(
@@ -60,7 +61,6 @@ def _tables(
     tables = _cubed(happened, period, states)
     finished = lived.where(_within("finished_at", period))
     tables["by_consumer"] = _top(happened.where("consumer IS NOT NULL"), "consumer")
-    tables["by_metadata"] = _top(happened.withColumn("value", F.col("label")), "value")
     tables["attempts"] = _rows(
         finished.groupBy("queue", "attempts")
         .agg(F.count("*").alias("messages"))
