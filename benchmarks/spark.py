@@ -5,7 +5,7 @@
 Reading: the same twelve columns of the same finished messages in PostgreSQL, with the same types, in the same
 ranges of seqs, by our source and by JDBC in turn, into nothing. JDBC needs Debian's libpostgresql-jdbc-java.
 Working: a no-op handler empties a queue of 200-byte messages, on executors and by the engine's own workers in
-turn, as many processes as cores. Archiving and replaying are timed once, writing a tenth of the messages too.
+turn, and then in turn with mere claims and acks, as many processes as cores. Archiving and replaying are timed once, writing a tenth of the messages too.
 """
 
 from __future__ import annotations
@@ -22,18 +22,22 @@ from pyspark.sql.functions import from_json, timestamp_micros
 from pyspark.sql.types import StructType
 
 from benchmarks.places import places
-from benchmarks.spark_jobs import by_engine, by_spark, move, write
+from benchmarks.spark_jobs import by_engine, by_spark, move, run_loop, run_worker, write
 from benchmarks.spark_places import JAR, fill_finished, spark_session
 from rowmq.pipeline.schema import READ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from multiprocessing.synchronize import Barrier
 
     from pyspark.sql import DataFrame, SparkSession
 
     from benchmarks.places import Places
 
+    Engine = Callable[[str, Barrier], None]
+
 PARTS = 4
+ENGINES: dict[Engine, str] = {run_worker: "workers", run_loop: "claims and acks"}
 COLUMNS = (
     "seq",
     "id",
@@ -124,8 +128,10 @@ def reading(spark: SparkSession, url: str, messages: int, rounds: int) -> Result
     return compare("source / JDBC", messages, rounds, 0.9, ways)
 
 
-def working(spark: SparkSession, spots: Places, messages: int, rounds: int, cores: int) -> Result:
-    """Handlers on executors against the engine's own workers, each time on a new queue."""
+def working(
+    spark: SparkSession, spots: Places, messages: int, rounds: int, cores: int, engine: Engine
+) -> Result:
+    """Handlers on executors against the engine itself, each time on a new queue."""
 
     def on_new(way: Callable[[str], float]) -> float:
         with spots.url() as url:
@@ -134,9 +140,9 @@ def working(spark: SparkSession, spots: Places, messages: int, rounds: int, core
 
     ways = [
         lambda: on_new(lambda url: by_spark(spark, url, messages, cores)),
-        lambda: on_new(lambda url: by_engine(url, messages, cores)),
+        lambda: on_new(lambda url: by_engine(engine, url, messages, cores)),
     ]
-    return compare("spark-work / workers", messages, rounds, 0.8, ways)
+    return compare(f"spark-work / {ENGINES[engine]}", messages, rounds, 0.8, ways)
 
 
 def compare(
@@ -204,7 +210,10 @@ def main() -> None:
         spark = spark_session(options.cores)
         results = [
             reading(spark, url, options.messages, options.rounds),
-            working(spark, spots, options.messages // 10, options.rounds, options.cores),
+            *(
+                working(spark, spots, options.messages // 10, options.rounds, options.cores, engine)
+                for engine in ENGINES
+            ),
         ]
         rates = jobs(spark, spots, url, options.messages)
         spark.stop()
