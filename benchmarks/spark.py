@@ -5,7 +5,8 @@
 Reading: the same twelve columns of the same finished messages in PostgreSQL, with the same types, in the same
 ranges of seqs, by our source and by JDBC in turn, into nothing. JDBC needs Debian's libpostgresql-jdbc-java.
 Working: a no-op handler empties a queue of 200-byte messages, on executors and by the engine's own workers in
-turn, and then in turn with mere claims and acks, as many processes as cores. Archiving and replaying are timed once, writing a tenth of the messages too.
+turn, and then in turn with mere claims and acks, as many processes as cores. Archiving and replaying are
+timed once, writing a tenth of the messages too.
 """
 
 from __future__ import annotations
