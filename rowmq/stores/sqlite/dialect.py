@@ -165,7 +165,9 @@ class SQLiteDialect(Dialect):
         whole: int = row[0] if row else 0
         try:
             known = cursor.all("sizes") if whole <= LARGEST_MEASURED else []
-        except sqlite3.OperationalError:  # SQLite can be built without dbstat
+        except sqlite3.OperationalError as error:
+            if "dbstat" not in str(error):  # SQLite can be built without it
+                raise
             known = []
         return whole, {str(name): int(size) for name, size in known}
 

@@ -741,5 +741,5 @@ UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous;
 SELECT page_count * page_size FROM pragma_page_count, pragma_page_size;
 
 -- name: sizes
-SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_schema ON sqlite_schema.name = dbstat.name
+SELECT tbl_name, SUM(pgsize) FROM dbstat JOIN sqlite_master ON sqlite_master.name = dbstat.name
 WHERE dbstat.aggregate = 1 AND substr(tbl_name, 1, 6) = 'rowmq_' GROUP BY tbl_name ORDER BY tbl_name;

@@ -24,6 +24,8 @@ MODULES = tuple(
         "schedules",
         "history",
         "sweep",
+        "monitor",
+        "samples",
         "names",
         "concurrency",
         "life",
