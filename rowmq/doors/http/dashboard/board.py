@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from rowmq.doors.http.dashboard.hub import Hub
-from rowmq.doors.http.dashboard.past import Past
+from rowmq.doors.http.dashboard.look import Looker
 from rowmq.doors.http.dashboard.session import Sessions
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.settings import Settings
@@ -16,14 +16,13 @@ BOARD = "rowmq.board"
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The sessions, the folders to show, since when it runs, the samples it has read, and who watches."""
+    """The sessions, the folders to show, since when it runs, who looks and who watches."""
 
     sessions: Sessions
     archive: str | None = None
     reports: str | None = None
     started: datetime = field(default_factory=utc_now)
-    hour: Past = field(default_factory=lambda: Past("hour"))
-    day: Past = field(default_factory=lambda: Past("day"))
+    looker: Looker = field(default_factory=Looker)
     hub: Hub = field(default_factory=Hub)
 
     @classmethod

@@ -1,6 +1,6 @@
 """What samples say: about one queue or many, over the last hour or day."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
@@ -18,6 +18,7 @@ SPANS: dict[Reach, tuple[timedelta, int]] = {"hour": (MINUTE, 60), "day": (QUART
 LATELY = 5
 """How many samples a rate is the mean of, so that it neither jumps nor lags."""
 MEDIAN, NEARLY_ALL = 0.5, 0.99
+NAMES = {"failed": "failed attempts", "dead": "died"}
 
 
 class Times(NamedTuple):
@@ -39,15 +40,20 @@ class Activity:
         """A measure at each time, of all queues together."""
         return [sum([getattr(sample, measure) for sample in here]) for here in self.samples]
 
-    def each_percentile(self, measure: str, share: float) -> list[float | None]:
-        """A percentile of a duration in seconds at each time; None where nothing was measured."""
-        spans = [percentile(added(getattr(one, measure) for one in here), share) for here in self.samples]
-        return [None if span is None else span.total_seconds() for span in spans]
+    def each_percentile(self, measure: str) -> tuple[list[float | None], list[float | None]]:
+        """The median of a duration and what nearly all keep to, in seconds, at each time it was measured."""
+        whole = [added(getattr(one, measure) for one in here) for here in self.samples]
+        return _percentiles(whole, MEDIAN), _percentiles(whole, NEARLY_ALL)
 
     def percentiles(self, measure: str) -> Times:
-        """Percentiles over the whole of it."""
-        whole: Histogram = added(getattr(one, measure) for here in self.samples for one in here)
+        """The same over the whole of it."""
+        whole = added(getattr(one, measure) for here in self.samples for one in here)
         return Times(percentile(whole, MEDIAN), percentile(whole, NEARLY_ALL))
+
+
+def _percentiles(histograms: Iterable[Histogram], share: float) -> list[float | None]:
+    spans = (percentile(each, share) if each else None for each in histograms)
+    return [None if span is None else span.total_seconds() for span in spans]
 
 
 def begins(reach: Reach, now: datetime) -> datetime:
@@ -79,21 +85,20 @@ def rate(values: Sequence[int]) -> float:
 
 
 def charts(reach: Reach, found: Activity) -> dict[str, Markup]:
-    """The four charts of a history, by the ids of their figures."""
+    """The charts of a history, by the ids of their figures."""
     per = "a minute" if reach == "hour" else "a quarter of an hour"
-    times = found.times
-    waits = [Line("p50", found.each_percentile("waits", MEDIAN), 1)]
-    waits.append(Line("p99", found.each_percentile("waits", NEARLY_ALL), 5))
-    runs = [Line("p50", found.each_percentile("runs", MEDIAN), 1)]
-    runs.append(Line("p99", found.each_percentile("runs", NEARLY_ALL), 5))
-    flow = [Line("done", found.each("done"), 3), Line("pushed", found.each("pushed"), 1)]
-    losses = [Line("failed attempts", found.each("failed"), 5), Line("died", found.each("dead"), 2)]
-    stands = [Line("ready", found.each("ready"), 1), Line("leased", found.each("leased"), 5)]
-    stands.append(Line("scheduled", found.each("scheduled"), 4))
-    return {
-        "chart-flow": chart(f"Throughput, {per}", times, flow, plain),
-        "chart-losses": chart(f"Failures, {per}", times, losses, plain),
-        "chart-stands": chart("Messages waiting", times, stands, plain),
-        "chart-waits": chart("Wait until claimed", times, waits, seconds),
-        "chart-runs": chart("Run time", times, runs, seconds),
+    waits, runs = found.each_percentile("waits"), found.each_percentile("runs")
+    drawn = {
+        "flow": (f"Throughput, {per}", _lines(found, {"done": 3, "pushed": 1}), plain),
+        "losses": (f"Failures, {per}", _lines(found, {"failed": 5, "dead": 2}), plain),
+        "stands": ("Messages waiting", _lines(found, {"ready": 1, "leased": 5, "scheduled": 4}), plain),
+        "waits": ("Wait until claimed", [Line("p50", waits[0], 1), Line("p99", waits[1], 5)], seconds),
+        "runs": ("Run time", [Line("p50", runs[0], 1), Line("p99", runs[1], 5)], seconds),
     }
+    return {
+        f"chart-{id}": chart(title, found.times, lines, form) for id, (title, lines, form) in drawn.items()
+    }
+
+
+def _lines(found: Activity, tones: Mapping[str, int]) -> list[Line]:
+    return [Line(NAMES.get(measure, measure), found.each(measure), tone) for measure, tone in tones.items()]

@@ -4,13 +4,13 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from rowmq.core.errors import StoreError
-from rowmq.doors.http.call import Broker
-from rowmq.doors.http.dashboard.look import Looker, Sight, Watching
+from rowmq.doors.http.dashboard.look import Sight, Watching
 from rowmq.doors.http.dashboard.row import Cell
 from rowmq.doors.http.refusal import Refusal
+from rowmq.runtime.gather import Gather
 from rowmq.runtime.log import event, first_line, logger
 
 MOST = 300
@@ -23,6 +23,8 @@ SLICE = 0.25
 """Seconds in which it is noticed that the server stops, or that nobody watches any more."""
 BEAT = 10.0
 """Seconds after which something is sent although nothing has changed, so that nobody hangs up."""
+Look = Callable[[Sequence[Watching]], Sight]
+"""One look at the store, away from the event loop."""
 
 
 class Viewer(Watching):
@@ -98,46 +100,46 @@ class Hub:
                 {"retry-after": "10"},
             )
 
-    def enter(self, viewer: Viewer, broker: Broker, looker: Looker) -> None:
+    def enter(self, viewer: Viewer, gather: Gather, look: Look) -> None:
         """Have somebody watch; the first one starts the loop."""
         self._viewers.add(viewer)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run(broker, looker))
+            self._task = asyncio.get_running_loop().create_task(self._run(gather, look))
 
     def leave(self, viewer: Viewer) -> None:
         """Forget somebody."""
         self._viewers.discard(viewer)
 
-    async def _run(self, broker: Broker, looker: Looker) -> None:
+    async def _run(self, gather: Gather, look: Look) -> None:
         failing = False
-        while self._viewers and not broker.gather.resting:
+        while self._viewers and not gather.resting:
             started = time.monotonic()
             try:
-                await self._look(broker, looker)
+                await self._look(gather, look)
                 pause, failing = max(PAUSE, TIMES * (time.monotonic() - started)), False
             except Exception as error:  # noqa: BLE001 - the loop must outlive whatever goes wrong
                 if not failing:
                     _complain(error)
                     self._say_trouble()
                 pause, failing = PATIENCE, True
-            await self._rest(broker, pause)
+            await self._rest(gather, pause)
         for viewer in self._viewers:
             viewer.end()
 
-    async def _look(self, broker: Broker, looker: Looker) -> None:
+    async def _look(self, gather: Gather, look: Look) -> None:
         for viewer in [each for each in self._viewers if not each.is_known()]:
             viewer.say("over", None)
             viewer.end()
             self.leave(viewer)
         watching = list(self._viewers)
         if watching:
-            sight = await broker.gather.run(lambda: looker.look(watching))
+            sight = await gather.run(lambda: look(watching))
             for viewer in watching:
                 viewer.offer(sight)
 
-    async def _rest(self, broker: Broker, pause: float) -> None:
+    async def _rest(self, gather: Gather, pause: float) -> None:
         end, fresh = time.monotonic() + pause, len(self._viewers)
-        while self._viewers and not broker.gather.resting and time.monotonic() < end:
+        while self._viewers and not gather.resting and time.monotonic() < end:
             if len(self._viewers) > fresh:
                 return  # somebody new need not wait
             await asyncio.sleep(min(SLICE, max(0.0, end - time.monotonic())))

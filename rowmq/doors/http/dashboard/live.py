@@ -11,16 +11,16 @@ from is sent what is drawn only once there are others.
 
 import time
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from rowmq.core.queue import Queue
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import overview
 from rowmq.doors.http.dashboard.board import board_of
-from rowmq.doors.http.dashboard.figures import Reach
 from rowmq.doors.http.dashboard.frame import HEADERS
-from rowmq.doors.http.dashboard.hub import BEAT, SLICE, Hub, Viewer
-from rowmq.doors.http.dashboard.look import Looker, Scope, Sight
+from rowmq.doors.http.dashboard.hub import BEAT, SLICE, Hub, Look, Viewer
+from rowmq.doors.http.dashboard.look import Scope, Sight
 from rowmq.doors.http.dashboard.standing import monitor_of
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.route import Route
@@ -49,25 +49,24 @@ class Watcher(Viewer):
 
     def is_known(self) -> bool:
         """Whether his session or token still counts, and lets him read what he watches."""
+        call, queue = self._call, self._asked.queue
         try:
-            call = self._call
             call.principal = board_of(call.request).sessions.known(call.broker, call.request)
         except Refusal:
             return False
-        return self._asked.queue is None or call.principal.may(Right.READ, self._asked.queue)
+        return queue is None or call.principal.may(Right.READ, queue)
 
-    def choose(self, queues: Sequence[Queue]) -> list[Queue]:
+    def choose(self, queues: Sequence[Queue]) -> Sequence[Queue]:
         """The queues on the page."""
         if self._asked.queue is not None:
             return [each for each in queues if each.name == self._asked.queue]
-        return list(overview.choose(queues, self._call.principal, self._asked).shown)
+        return overview.choose(queues, self._call.principal, self._asked).shown
 
     def scope(self, queues: Sequence[Queue]) -> Scope:
         """One queue, or all that he may read."""
-        reach: Reach = self._asked.reach
         if self._asked.queue is not None:
-            return reach, frozenset({self._asked.queue})
-        return reach, overview.choose(queues, self._call.principal, self._asked).allowed
+            return self._asked.reach, frozenset({self._asked.queue})
+        return self._asked.reach, overview.choose(queues, self._call.principal, self._asked).allowed
 
     def offer(self, sight: Sight) -> None:
         """Tell what has changed; and if other queues are there now, that the page has to be loaded again."""
@@ -89,13 +88,13 @@ async def live(call: Call) -> Answer:
         call.demand(Right.READ, asked.queue)
     board = board_of(call.request)
     board.hub.check_room()
-    looker = Looker(call.broker.store, monitor_of(call), board.hour, board.day)
-    return Answer(200, _stream(call, Watcher(call, asked), board.hub, looker), STREAM, HEADERS)
+    look = partial(board.looker.look, call.broker.store, monitor_of(call))
+    return Answer(200, _stream(call, Watcher(call, asked), board.hub, look), STREAM, HEADERS)
 
 
-async def _stream(call: Call, viewer: Viewer, hub: Hub, looker: Looker) -> AsyncIterator[bytes]:
+async def _stream(call: Call, viewer: Viewer, hub: Hub, look: Look) -> AsyncIterator[bytes]:
     """As long as somebody reads it and the server runs."""
-    hub.enter(viewer, call.broker, looker)
+    hub.enter(viewer, call.broker.gather, look)
     heard = time.monotonic()
     try:
         yield AGAIN

@@ -1,5 +1,6 @@
 """One look at the store for everybody who watches: what each element of each page shows now."""
 
+import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ FRESH = timedelta(seconds=5)
 class Watching(Protocol):
     """Somebody who watches some queues."""
 
-    def choose(self, queues: Sequence[Queue]) -> list[Queue]:
+    def choose(self, queues: Sequence[Queue]) -> Sequence[Queue]:
         """The queues on his page."""
 
     def scope(self, queues: Sequence[Queue]) -> Scope:
@@ -53,55 +54,60 @@ class Sight:
 
 
 class Looker:
-    """Looks at a store again and again. What samples say is worked out again only when there are new ones."""
+    """Looks at a store again and again, from any thread.
 
-    def __init__(self, store: Store, monitor: Monitor, hour: Past, day: Past) -> None:
-        self._store, self._monitor = store, monitor
-        self._pasts: dict[Reach, Past] = {"hour": hour, "day": day}
+    What samples say is worked out once, however many look, and again when there are new ones.
+    """
+
+    def __init__(self) -> None:
+        self._pasts: dict[Reach, Past] = {"hour": Past("hour"), "day": Past("day")}
+        self._lock = threading.Lock()
         self._looked: datetime | None = None
         self._mark = ""
         self._doings: dict[str, Cells] = {}
         self._charts: dict[Scope, Cells] = {}
 
-    def look(self, watching: Iterable[Watching]) -> Sight:
+    def look(
+        self, store: Store, monitor: Monitor, watching: Iterable[Watching], now: datetime | None = None
+    ) -> Sight:
         """What there is to see for all of them; to be run away from the event loop."""
-        queues = self._store.queues.list()
-        everybody = list(watching)
+        queues, everybody = store.queues.list(), list(watching)
         chosen = {queue.name: queue for each in everybody for queue in each.choose(queues)}
         scopes = {each.scope(queues) for each in everybody}
-        counts = self._monitor.counts(list(chosen))
-        alive = Counter(each.queue for each in self._store.consumers.list())
-        self._keep_up(scopes, frozenset(chosen))
+        counts = monitor.counts(list(chosen), now=now)
+        alive = Counter(each.queue for each in store.consumers.list(now=now))
+        moment = now or store.now()
+        with self._lock:
+            self._keep_up(monitor, scopes, frozenset(chosen), moment)
+            past, drawn, mark = dict(self._doings), {each: self._charts[each] for each in scopes}, self._mark
         cells = {
-            name: {**standings(chosen[name], counts[name], alive[name]), **self._doings[name]}
-            for name in counts
+            name: {**standings(chosen[name], counts[name], alive[name]), **past[name]} for name in counts
         }
-        return Sight(queues, counts, cells, {scope: self._charts[scope] for scope in scopes}, self._mark)
+        return Sight(queues, counts, cells, drawn, mark)
 
-    def _keep_up(self, scopes: set[Scope], names: frozenset[str]) -> None:
+    def _keep_up(self, monitor: Monitor, scopes: set[Scope], names: frozenset[str], now: datetime) -> None:
         """Work out what samples say: once there are new ones, and for what is asked for the first time."""
-        now = self._store.now()
-        self._refresh(now)
+        self._refresh(monitor, now)
         missing = names - self._doings.keys()
         if missing:
-            hour = by_queue(list(missing), self._samples("hour", now))
+            hour = by_queue(list(missing), self._samples("hour", monitor, now))
             self._doings |= {name: doings(activity("hour", now, each)) for name, each in hour.items()}
         for scope in scopes - self._charts.keys():
-            self._charts[scope] = self._drawn(scope, now)
+            self._charts[scope] = self._drawn(scope, monitor, now)
 
-    def _refresh(self, now: datetime) -> None:
+    def _refresh(self, monitor: Monitor, now: datetime) -> None:
         """Forget what was worked out from older samples than there are; that is looked up now and then."""
         if self._looked is not None and timedelta(0) <= now - self._looked < FRESH:
             return
-        mark = mark_of(self._samples("hour", now), now)
+        mark = mark_of(self._samples("hour", monitor, now), now)
         if mark != self._mark:
             self._doings, self._charts = {}, {}
         self._looked, self._mark = now, mark
 
-    def _drawn(self, scope: Scope, now: datetime) -> Cells:
+    def _drawn(self, scope: Scope, monitor: Monitor, now: datetime) -> Cells:
         reach, names = scope
-        made = charts(reach, activity(reach, now, of(self._samples(reach, now), names)))
+        made = charts(reach, activity(reach, now, of(self._samples(reach, monitor, now), names)))
         return {id: Cell(drawn, "html") for id, drawn in made.items()}
 
-    def _samples(self, reach: Reach, now: datetime) -> list[Sample]:
-        return self._pasts[reach].upto(now, self._monitor)
+    def _samples(self, reach: Reach, monitor: Monitor, now: datetime) -> list[Sample]:
+        return self._pasts[reach].upto(now, monitor)

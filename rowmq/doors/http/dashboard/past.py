@@ -1,6 +1,5 @@
 """Samples that were read once: what is over does not change, so a page reads only what is new."""
 
-import threading
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -12,21 +11,19 @@ LATE = 3
 
 
 class Past:
-    """The samples of one reach, kept as long as they are shown. It may be asked from any thread."""
+    """The samples of one reach, kept as long as they are shown."""
 
     def __init__(self, reach: Reach) -> None:
         self._reach: Reach = reach
-        self._lock = threading.Lock()
         self._found: dict[datetime, list[Sample]] = {}
         self._asked: datetime | None = None
 
     def upto(self, now: datetime, monitor: Monitor) -> list[Sample]:
         """All that are shown now, oldest first; the store is asked only for what may be new."""
-        with self._lock:
-            first = begins(self._reach, now)
-            self._read(monitor, max(first, self._since(now)), now)
-            self._found = {at: found for at, found in self._found.items() if at >= first}
-            return [sample for at in sorted(self._found) for sample in self._found[at]]
+        first = begins(self._reach, now)
+        self._read(monitor, max(first, self._since(now)), now)
+        self._found = {at: found for at, found in self._found.items() if at >= first}
+        return [sample for at in sorted(self._found) for sample in self._found[at]]
 
     def _since(self, now: datetime) -> datetime:
         """From when on the store is asked: everything at first, and after a clock went back."""

@@ -1,7 +1,6 @@
 """A queue as one row of a table: what it shows at first, and what changes of it while somebody looks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -21,37 +20,6 @@ class Cell(NamedTuple):
     looks: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A queue, how it stands, and what it did in the last hour."""
-
-    queue: Queue
-    counts: Counts
-    activity: Activity
-    consumers: int = 0
-
-    @property
-    def key(self) -> str:
-        """What the ids of its elements begin with."""
-        return words.key(self.queue.name)
-
-    @property
-    def cells(self) -> dict[str, Cell]:
-        """What it shows, by what comes after its key in the ids of the elements."""
-        return {**standings(self.queue, self.counts, self.consumers), **doings(self.activity)}
-
-
-def rows(
-    queues: Sequence[Queue], counts: dict[str, Counts], past: dict[str, Activity], alive: dict[str, int]
-) -> list[Row]:
-    """The rows of queues that were counted; one that has just been dropped is left out."""
-    return [
-        Row(queue, counts[queue.name], past[queue.name], alive.get(queue.name, 0))
-        for queue in queues
-        if queue.name in counts
-    ]
-
-
 def by_queue(names: Sequence[str], samples: Sequence[Sample]) -> dict[str, list[Sample]]:
     """The samples of each queue."""
     found: dict[str, list[Sample]] = {name: [] for name in names}
@@ -63,14 +31,11 @@ def by_queue(names: Sequence[str], samples: Sequence[Sample]) -> dict[str, list[
 
 def standings(queue: Queue, counts: Counts, consumers: int) -> dict[str, Cell]:
     """How a queue stands: what changes all the time."""
-    alone = counts.ready and not queue.paused and not consumers
     return {
         **{state: _counted(counts, state) for state in ("ready", "scheduled", "leased")},
         "dead": _counted(counts, "dead", "n alarm"),
-        "oldest": Cell(words.took(counts.oldest_age), looks="n" if counts.oldest_age else "n zero"),
-        "consumers": Cell(
-            words.total(consumers), looks="n alarm" if alone else "n" if consumers else "n zero"
-        ),
+        "oldest": Cell(words.age(counts.oldest_age), looks="n" if counts.oldest_age else "n zero"),
+        "consumers": Cell(words.total(consumers), looks="n" if consumers else "n zero"),
         "paused": Cell("paused" if queue.paused else "", looks="state paused"),
     }
 
@@ -94,7 +59,7 @@ def summed(each: Sequence[Counts]) -> dict[str, Cell]:
     oldest = max((one.oldest_age for one in each if one.oldest_age is not None), default=None)
     states = ("ready", "scheduled", "leased", "dead")
     found = {state: Cell(words.count(sum(getattr(one, state) for one in each), more)) for state in states}
-    return {**found, "oldest": Cell(words.took(oldest))}
+    return {**found, "oldest": Cell(words.age(oldest))}
 
 
 def _counted(counts: Counts, state: str, looks: str = "n") -> Cell:
@@ -114,4 +79,4 @@ def _drawn(values: Sequence[int], tone: str, what: str) -> Markup:
 def _both(times: Times) -> str:
     if times.median is None:
         return words.NOTHING
-    return f"{words.took(times.median)} / {words.took(times.nearly_all)}"
+    return f"{words.about(times.median)} / {words.about(times.nearly_all)}"

@@ -50,6 +50,26 @@ def took(span: timedelta | None) -> str:
     return _short(seconds)
 
 
+def about(span: timedelta | None) -> str:
+    """A span that is known to within a tenth, to two digits.
+
+    >>> about(timedelta(milliseconds=21.4)), about(timedelta(seconds=1.26)), about(timedelta(seconds=75))
+    ('21 ms', '1.3 s', '1 min 15 s')
+    """
+    if span is None or not span or span >= timedelta(minutes=1):
+        return took(span)
+    return took(timedelta(seconds=float(f"{span.total_seconds():.2g}")))
+
+
+def age(span: timedelta | None) -> str:
+    """How long something has waited: to the second, because it goes on.
+
+    >>> age(timedelta(seconds=8.66)), age(timedelta(seconds=0.3)), age(None)
+    ('8 s', '0 s', '-')
+    """
+    return took(None if span is None else timedelta(seconds=span // timedelta(seconds=1)))
+
+
 def _two(seconds: float, large: tuple[float, str], small: tuple[float, str]) -> str:
     whole, left = divmod(seconds, large[0])
     rest = int(left // small[0])
@@ -124,6 +144,8 @@ FILTERS = {
     "count": count,
     "total": total,
     "took": took,
+    "about": about,
+    "age": age,
     "moment": moment,
     "size": size,
     "visible": visible,
