@@ -1,8 +1,8 @@
 """gRPC beside HTTP: one process, one event loop, one writer, the same tokens and certificate."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rowmq.doors.grpc.serving import Settings
     from rowmq.doors.http.access import Access
     from rowmq.doors.http.call import Broker
+    from rowmq.doors.http.serving import Beside, Count
 
 MISSING = "gRPC needs packages that are not installed; run: pip install 'rowmq[grpc]', or say --no-grpc"
 TOO_MANY = 429
@@ -25,7 +26,7 @@ class Grpc(NamedTuple):
     """Where gRPC is served, and how it begins."""
 
     url: str
-    begin: "Callable[[Broker], AbstractAsyncContextManager[object]]"
+    begin: "Beside"
 
 
 @contextmanager
@@ -48,14 +49,14 @@ def beside(config: Config) -> Iterator[Grpc | None]:
     said = config.server
     with Reserved(said.host, said.grpc_port) as found:
         settings = Settings(host=said.host, port=found.port, tls=_pair(said), stop_timeout=said.stop_timeout)
-        yield Grpc(_url(said, found.port), lambda broker: _begin(broker, settings))
+        yield Grpc(_url(said, found.port), lambda broker, count: _begin(broker, settings, count))
 
 
 @asynccontextmanager
-async def _begin(broker: "Broker", settings: "Settings") -> AsyncIterator[None]:
+async def _begin(broker: "Broker", settings: "Settings", count: "Count") -> AsyncIterator[None]:
     from rowmq.doors.grpc import call, serving  # noqa: PLC0415 - an extra
 
-    ours = call.Broker(broker.gather, admitted(broker.access), broker.seal)
+    ours = call.Broker(broker.gather, admitted(broker.access), broker.seal, count)
     async with serving.serving(ours, settings):
         yield
 

@@ -17,16 +17,19 @@ from rowmq.runtime.gather import Gather
 T = TypeVar("T")
 Admit = Callable[[str | None, str], Principal]
 """Tells who shows this authorization, from this address. Raises Denied."""
+Observe = Callable[[str, str, float], None]
+"""Told of each call that is over: its method, the name of its status code, and how many seconds it took."""
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """What all calls share: the group commit, who may enter, and the seal on receipts."""
+    """What all calls share: the group commit, who may enter, the seal on receipts, and who counts them."""
 
     gather: Gather
     admit: Admit
     seal: Seal
+    observe: Observe = lambda _method, _code, _seconds: None
     news: News = field(default_factory=News)
 
     @property

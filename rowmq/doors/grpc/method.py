@@ -1,16 +1,21 @@
 """The table of methods: what each takes and gives, and the right that it needs."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import grpc
+import grpc.aio
 
 from rowmq.core.errors import QueueNotFound, RowMQError
 from rowmq.doors.grpc.call import Broker, Call, Context
 from rowmq.doors.grpc.status import status_of
 from rowmq.doors.right import Right
 from rowmq.stores.grpc.trouble import ERROR, QUEUE
+
+_CODES: dict[Any, str] = {each.value[0]: each.name for each in grpc.StatusCode}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,22 +53,39 @@ class Method:
 
     def _single(self, broker: Broker) -> Callable[[Any, Context], Any]:
         async def answer(request: Any, context: Context) -> Any:
-            try:
-                return await self.handle(self._allowed(broker, context, request), request)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-                await refuse(context, error)
+            with self._observed(broker, context):
+                try:
+                    return await self.handle(self._allowed(broker, context, request), request)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+                    await refuse(context, error)
 
         return answer
 
     def _streaming(self, broker: Broker) -> Callable[[Any, Context], Any]:
         async def answer(requests: Any, context: Context) -> AsyncIterator[Any]:
-            try:
-                async for response in self.handle(self._allowed(broker, context, requests), requests):
-                    yield response
-            except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-                await refuse(context, error)
+            with self._observed(broker, context):
+                try:
+                    async for response in self.handle(self._allowed(broker, context, requests), requests):
+                        yield response
+                except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+                    await refuse(context, error)
 
         return answer
+
+    @contextmanager
+    def _observed(self, broker: Broker, context: Context) -> Iterator[None]:
+        """Have the call counted when it is over; a caller who went away has no code from us."""
+        started, code = time.perf_counter(), grpc.StatusCode.OK.name
+        try:
+            yield
+        except grpc.aio.AbortError:
+            code = _CODES[context.code()]
+            raise
+        except BaseException:
+            code = grpc.StatusCode.CANCELLED.name
+            raise
+        finally:
+            broker.observe(self.name, code, time.perf_counter() - started)
 
     def _allowed(self, broker: Broker, context: Context, request: Any) -> Call:
         """The call, if its caller has the right: the one place where that is asked."""

@@ -34,6 +34,8 @@ METRICS = (
     ),
     Metric("http_batch_callers", "histogram", ("verb",), "Callers whose asks shared one call of the store"),
     Metric("http_store_seconds", "histogram", ("verb",), "How long those calls of the store took"),
+    Metric("grpc_calls_total", "counter", ("method", "code"), "Calls that are over, by status code"),
+    Metric("grpc_call_seconds", "histogram", ("method",), "How long they took; a stream as long as it lasts"),
     Metric("http_connections", "gauge", (), "Connections there are"),
     Metric("http_under_way", "gauge", (), "Requests that are being answered"),
     Metric("http_waiting", "gauge", (), "Callers whose turn with the store has not come"),
@@ -67,6 +69,7 @@ class Measures:
 
     def __init__(self, store: Store) -> None:
         self._requests: dict[tuple[str, str, int], Buckets] = {}
+        self._calls: dict[tuple[str, str], Buckets] = {}
         self._callers = {verb: Buckets(SIZES) for verb in VERBS}
         self._seconds = {verb: Buckets(SECONDS) for verb in VERBS}
         self._messages = dict.fromkeys(VERBS, 0)
@@ -84,6 +87,10 @@ class Measures:
             self._requests[key].add(seconds)
         except KeyError:
             self._requests.setdefault(key, Buckets(SECONDS)).add(seconds)
+
+    def observe_call(self, method: str, code: str, seconds: float) -> None:
+        """Count a call by gRPC."""
+        self._calls.setdefault((method, code), Buckets(SECONDS)).add(seconds)
 
     def around(self, verb: str, call: Called) -> Called:
         """A call of the store that is measured."""
@@ -116,6 +123,7 @@ class Measures:
         yield from self._depth.collect()
         made = {each.name: _family(each) for each in METRICS}
         self._add_requests(made["http_requests_total"], made["http_request_seconds"])
+        self._add_calls(made["grpc_calls_total"], made["grpc_call_seconds"])
         for verb in VERBS:
             made["http_messages_total"].add_metric((verb,), self._messages[verb])
             _add(made["http_batch_callers"], (verb,), [self._callers[verb]])
@@ -131,6 +139,14 @@ class Measures:
             routes.setdefault((method, path), []).append(buckets)
         for route, found in routes.items():
             _add(seconds, route, found)
+
+    def _add_calls(self, total: Any, seconds: Any) -> None:
+        methods: dict[str, list[Buckets]] = {}
+        for (method, code), buckets in list(self._calls.items()):
+            total.add_metric((method, code), sum(buckets.counts))
+            methods.setdefault(method, []).append(buckets)
+        for method, found in methods.items():
+            _add(seconds, (method,), found)
 
 
 def _add(family: Any, labels: tuple[str, ...], found: Iterable[Buckets]) -> None:

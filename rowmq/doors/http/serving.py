@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
 from rowmq.doors.http import dashboard, hq, native, openapi, operations, sqs
-from rowmq.doors.http.access_log import log_request
+from rowmq.doors.http.access_log import log_call, log_request
 from rowmq.doors.http.app import App, Observe
 from rowmq.doors.http.call import Broker
 from rowmq.doors.http.measuring import Measures
@@ -25,7 +25,9 @@ from rowmq.runtime.sweeper import Sweeper
 from rowmq.runtime.upkeep import Upkeep
 
 __all__ = ["Beside", "Server", "Settings", "bind", "families", "make_app"]
-Beside = Callable[[Broker], AbstractAsyncContextManager[object]]
+Count = Callable[[str, str, float], None]
+"""Told of each call by gRPC that is over: its method, its code, and the seconds it took."""
+Beside = Callable[[Broker, Count], AbstractAsyncContextManager[object]]
 """What else runs in the server's event loop, on the same group commit, for as long as the server does."""
 
 
@@ -64,12 +66,15 @@ class Server:
             app = make_app(broker, self._settings, measures)
             running = Running(app, gather, self._listener, self._settings, self.ready, self._over)
             running.show(measures)
-            async with self._beside(broker):
+            async with self._beside(broker, self._count(measures)):
                 await running.serve()
         finally:
             await gather.close()
             self._over.set()
             await asyncio.to_thread(upkeep.join)
+
+    def _count(self, measures: Measures) -> Count:
+        return _counters(measures) if self._settings.access_log else measures.observe_call
 
     def _upkeep(self) -> Upkeep:
         store, wanted = self._client.store, self._settings.upkeep
@@ -105,7 +110,7 @@ def _collect_rarely() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def _nothing(_broker: Broker) -> AbstractAsyncContextManager[None]:
+def _nothing(_broker: Broker, _count: Count) -> AbstractAsyncContextManager[None]:
     return nullcontext()
 
 
@@ -115,6 +120,14 @@ def _observers(measures: Measures) -> Observe:
         log_request(method, path, status, size, seconds)
 
     return observe
+
+
+def _counters(measures: Measures) -> Count:
+    def count(method: str, code: str, seconds: float) -> None:
+        measures.observe_call(method, code, seconds)
+        log_call(method, code, seconds)
+
+    return count
 
 
 def families(settings: Settings, measures: Measures | None = None) -> list[Family]:

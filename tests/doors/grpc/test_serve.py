@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from rowmq.runtime.config import load
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import crowd
 from tests.doors.grpc.serving import Caller
+from tests.doors.grpc.test_native import eventually
 from tests.doors.http.serving import served
 from tests.servers import free_port
 
@@ -36,6 +39,36 @@ def test_http_and_grpc_serve_the_same_store_and_receipts(tmp_path: Path) -> None
         said = {"settlements": [{"receipt": receipt, "outcome": "ack"}]}
         answer = httpx.post(f"{server.url}/v1/settle", json=said)
         assert answer.json() == {"results": ["settled"]}, answer.text
+
+
+def test_calls_are_counted_by_their_codes_and_logged_where_that_is_wanted(tmp_path: Path) -> None:
+    port, over = free_port(), threading.Event()
+
+    def requests() -> Any:
+        yield wire.SubscribeRequest(start=wire.Start(topic="t"))
+        over.wait(30)
+
+    arguments = ("--json", "-d", "q.db", "--access-log", "--grpc-port", str(port))
+    with served(*arguments, folder=tmp_path) as server:
+        with Caller(f"127.0.0.1:{port}") as caller:
+            asked = wire.PublishRequest(topic="t", messages=[wire.NewMessage(payload=b"1")])
+            caller("/rowmq.v1.RowMQ/Publish", asked, wire.PublishResponse)
+            with pytest.raises(grpc.RpcError):
+                caller("/rowmq.v1.RowMQ/Claim", wire.ClaimRequest(queue="none"), wire.ClaimResponse)
+            stream = caller.streamed(
+                "/rowmq.v1.RowMQ/Subscribe", requests(), wire.SubscribeResponse, wire.SubscribeRequest
+            )
+            assert next(stream).started.queue
+            stream.cancel()
+            over.set()
+        counted = {("Publish", "OK"), ("Claim", "NOT_FOUND"), ("Subscribe", "CANCELLED")}
+        for method, code in counted:
+            wanted = f'rowmq_grpc_calls_total{{method="{method}",code="{code}"}} 1.0'
+            eventually(lambda wanted=wanted: wanted in httpx.get(f"{server.url}/metrics").text)
+        server.process.terminate()
+        out, _ = server.process.communicate(timeout=30)
+    lines = [json.loads(line) for line in out.splitlines()[1:]]
+    assert {(each["method"], each["code"]) for each in lines if each["event"] == "grpc.call"} == counted
 
 
 def test_several_processes_serve_one_port(tmp_path: Path, postgres_url: str) -> None:
