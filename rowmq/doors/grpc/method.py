@@ -108,5 +108,6 @@ async def refuse(context: Context, error: Exception) -> NoReturn:
         told.append((ERROR, type(error).__name__))
     if isinstance(error, QueueNotFound):
         told.append((QUEUE, error.name.encode(errors="replace")))
+    context.set_code(code)  # abort tells the caller alone
     await context.abort(code, sentence, tuple(told))
     raise AssertionError  # abort has raised

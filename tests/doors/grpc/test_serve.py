@@ -63,7 +63,7 @@ def test_calls_are_counted_by_their_codes_and_logged_where_that_is_wanted(tmp_pa
             over.set()
         counted = {("Publish", "OK"), ("Claim", "NOT_FOUND"), ("Subscribe", "CANCELLED")}
         for method, code in counted:
-            wanted = f'rowmq_grpc_calls_total{{method="{method}",code="{code}"}} 1.0'
+            wanted = f'rowmq_grpc_calls_total{{code="{code}",method="{method}"}} 1.0'
             eventually(lambda wanted=wanted: wanted in httpx.get(f"{server.url}/metrics").text)
         server.process.terminate()
         out, _ = server.process.communicate(timeout=30)
