@@ -20,7 +20,7 @@ _GRADES = {
 def durability(server: Server) -> Durability:
     """What an acknowledged write survives."""
     try:
-        found = _settings(server, "appendonly", "appendfsync", "no-appendfsync-on-rewrite")
+        found = settings(server, "appendonly", "appendfsync", "no-appendfsync-on-rewrite")
     except StoreUnavailable:
         return _UNKNOWN
     if found.get("appendonly") != "yes":
@@ -35,11 +35,11 @@ def durability(server: Server) -> Durability:
 
 def check(server: Server) -> None:
     """Refuse a server that is too old, or that may throw messages away."""
-    info = _info(server)
-    version = tuple(int(part) for part in info.get("redis_version", "0").split(".")[:2])
+    known = info(server)
+    version = tuple(int(part) for part in known.get("redis_version", "0").split(".")[:2])
     if version < OLDEST:
-        raise StoreUnavailable(f"Redis {info.get('redis_version')} is too old: RowMQ needs 7.0 or later")
-    policy = info.get("maxmemory_policy", "noeviction")
+        raise StoreUnavailable(f"Redis {known.get('redis_version')} is too old: RowMQ needs 7.0 or later")
+    policy = known.get("maxmemory_policy", "noeviction")
     if policy != "noeviction" and not server.options.evicting:
         raise InvalidSetting(
             f"this Redis may evict messages (maxmemory-policy {policy}); set it to noeviction, "
@@ -47,13 +47,15 @@ def check(server: Server) -> None:
         )
 
 
-def _info(server: Server) -> dict[str, str]:
+def info(server: Server) -> dict[str, str]:
+    """What the server says of itself and its memory."""
     text: bytes = server.ask("INFO", "server") + server.ask("INFO", "memory")
     lines = (line.partition(":") for line in text.decode().splitlines() if not line.startswith("#"))
     return {name: value for name, _, value in lines}
 
 
-def _settings(server: Server, *names: str) -> Mapping[str, str]:
+def settings(server: Server, *names: str) -> Mapping[str, str]:
+    """Settings by name. Raises StoreError if the server does not show them."""
     found: dict[str, str] = {}
     for name in names:
         flat = server.ask("CONFIG", "GET", name)

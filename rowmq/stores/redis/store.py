@@ -12,6 +12,7 @@ from rowmq.core.delivery import Adopted, Claim, Delivery, Receipt, Settlement, W
 from rowmq.core.errors import InvalidSetting, RowMQError, SchemaOutdated
 from rowmq.core.history import Durability
 from rowmq.core.message import Batch, Pushed
+from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
 from rowmq.stores.redis.claim import TOKEN_BYTES, Claims
@@ -19,6 +20,7 @@ from rowmq.stores.redis.consumers import RedisConsumers
 from rowmq.stores.redis.durability import check as check_server
 from rowmq.stores.redis.durability import durability
 from rowmq.stores.redis.history import RedisHistory
+from rowmq.stores.redis.monitor import RedisMonitor
 from rowmq.stores.redis.options import options_of
 from rowmq.stores.redis.push import push
 from rowmq.stores.redis.queues import RedisQueues
@@ -43,6 +45,7 @@ class RedisStore:
         self.consumers: Consumers = RedisConsumers(self.server)
         self.schedules: Schedules = RedisSchedules(self.server)
         self.history: History = RedisHistory(self.server)
+        self.monitor: Monitor = RedisMonitor(self.server)
         self._claims = Claims(self.server)
         self._listening = Listening(self.server)
         try:

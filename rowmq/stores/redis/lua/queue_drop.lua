@@ -31,8 +31,11 @@ for _, claim in ipairs(call('SMEMBERS', queue_key(queue.id, 'claims'))) do
   call('ZREM', PREFIX .. 'claims:born', claim)
   call('UNLINK', PREFIX .. 'c:' .. claim, PREFIX .. 'c:' .. claim .. ':seqs')
 end
-for _, part in ipairs({ 'births', 'born', 'alive', 'keys', 'keys:ends', 'claims' }) do
+for _, part in ipairs({ 'births', 'born', 'alive', 'keys', 'keys:ends', 'claims', 'happened', 'failed' }) do
   call('UNLINK', queue_key(queue.id, part))
+end
+for _, span in ipairs({ '60000000', '900000000' }) do
+  call('UNLINK', queue_key(queue.id, 'samples:' .. span))
 end
 write_all()
 call('HDEL', PREFIX .. 'queues', name)

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues
+--! keys queues counting
 -- Count a queue's messages by state.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or ''
@@ -10,20 +10,4 @@ local queue, now = queue_named(ARGV[1]), clock(ARGV[2])
 if not queue then
   return false
 end
-local waiting, ready, first = 0, 0, nil
-local lines = { 'parked' }
-for priority = 0, 9 do
-  table.insert(lines, 'due:' .. priority)
-end
-for _, line in ipairs(lines) do
-  local key = queue_key(queue.id, line)
-  local head = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-  if head then
-    first = math.min(first or tonumber(head), tonumber(head))
-    waiting, ready = waiting + call('ZCARD', key), ready + call('ZCOUNT', key, '-inf', now)
-  end
-end
-local leased = call('ZCOUNT', queue_key(queue.id, 'held'), '(' .. text(now), '+inf')
-local age = first and first <= now and text(now - first) or ''
-local done, dead = call('ZCARD', queue_key(queue.id, 'done')), call('ZCARD', queue_key(queue.id, 'dead'))
-return { ready, waiting - ready - leased, leased, done, dead, age }
+return counted(queue, now)

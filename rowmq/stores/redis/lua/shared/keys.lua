@@ -26,13 +26,16 @@ local function padded(number)
   return string.format('%016.0f', number)
 end
 
+local present -- what the clock has said
+
 -- The moment that counts: the one given, or what the server's clock says, in microseconds.
 local function clock(given)
-  if given ~= '' then
-    return tonumber(given)
+  present = tonumber(given)
+  if not present then
+    local time = call('TIME')
+    present = time[1] * 1000000 + time[2]
   end
-  local time = call('TIME')
-  return time[1] * 1000000 + time[2]
+  return present
 end
 
 -- A text that may be missing: '' is none, any other begins with '='.

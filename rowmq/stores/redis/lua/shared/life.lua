@@ -1,5 +1,6 @@
 -- The life of a message: it waits in a queue, is held, put back, or leaves it for good or for another queue.
 
+local FAILED = 50000 -- how many failures of a queue can be searched, as rowmq/core/monitor.py says
 local SAID = 11 -- the texts that a message is packed of, as its sender says it
 local LIFE = { 'tok', 'by', 'since', 'src', 'why', 'parked', 'gid', 'group', 'state', 'ended', 'filed', 'at' }
 local function pending(seq)
@@ -117,10 +118,21 @@ local function put_back(row, at, tries)
   stir(row.q)
 end
 
+-- The newest failures of a queue are found by their number; a failure is one of its message's list.
+local function log_failure(row, length)
+  local key = queue_key(row.q, 'failed')
+  local number = (tonumber(call('ZRANGE', key, -1, -1, 'WITHSCORES')[2]) or 0) + 1
+  call('ZADD', key, text(number), row.seq .. ' ' .. text(length - 1))
+  if call('ZCARD', key) > FAILED then
+    call('ZREM', key, call('ZRANGE', key, 0, 0)[1])
+  end
+  happen(row.q, 'failed')
+end
+
 local function fail(row, error, ended)
   local name = queue_of(row.q).name
   local values = { text(row.tries), name, row.by or '', row.since and text(row.since) or '', text(ended), error }
-  call('RPUSH', PREFIX .. 'f:' .. row.seq, packed(values))
+  log_failure(row, call('RPUSH', PREFIX .. 'f:' .. row.seq, packed(values)))
 end
 
 local VANISHED = 'the lease ended without an answer'
@@ -148,6 +160,10 @@ local function finish(row, state, why, now, result)
   end
   score(queue_key(row.q, state), row.seq, tonumber(row.seq))
   score(queue_key(row.q, 'ended'), row.seq, now)
+  if state == 'dead' then
+    score(queue_key(row.q, 'died'), row.seq, now)
+  end
+  happen(row.q, state)
   if state == 'done' and queue_of(row.q).retention == 0 then
     row.gone = true
     bodies[row.seq] = without_body(body_of(row.seq))
@@ -167,6 +183,9 @@ end
 local function leave_finished(row)
   for _, part in ipairs({ row.state, 'ended', 'filed' }) do
     score(queue_key(row.q, part), row.seq, false)
+  end
+  if row.state == 'dead' then
+    score(queue_key(row.q, 'died'), row.seq, false)
   end
 end
 

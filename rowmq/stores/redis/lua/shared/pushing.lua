@@ -133,6 +133,7 @@ local function perform(queue, entries, now)
         remember(queue, entry.said, row.seq, now)
       end
       start(row, queue, math.max(row.sched or now, now), 0)
+      happen(queue.id, 'pushed')
     end
   end
 end

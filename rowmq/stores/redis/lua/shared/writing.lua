@@ -4,7 +4,8 @@
 local PIECE = 1000
 local NONE = 1e300 -- a time that is not there; any other number may be one
 local ROW = '>ddddddI4I4BBBB' .. string.rep('I2', 11)
-local scores, rows, changed, bodies, ids, gone = {}, {}, {}, {}, {}, {}
+local MINUTE, SLOTS = 60000000, 20
+local scores, rows, changed, bodies, ids, gone, happened = {}, {}, {}, {}, {}, {}, {}
 
 -- A command with any number of arguments, an even number at a time, behind a key if there is one.
 local function send(command, given, key)
@@ -180,6 +181,31 @@ local function unwrite(row)
   end
 end
 
+-- Count something that happens in a queue, for its samples.
+local function happen(queue, what)
+  local some = happened[queue]
+  if not some then
+    some = {}
+    happened[queue] = some
+  end
+  some[what] = (some[what] or 0) + 1
+end
+
+-- Each kind has one field for every so many minutes, which says what minute it is of and how many.
+local function write_happened()
+  local minute = math.floor(present / MINUTE)
+  for queue, some in pairs(happened) do
+    local key = queue_key(queue, 'happened')
+    for what, count in pairs(some) do
+      local field = text(minute % SLOTS) .. ' ' .. what
+      local of, before = string.match(call('HGET', key, field) or '', '^(%S+) (%S+)$')
+      before = of == text(minute) and tonumber(before) or 0
+      call('HSET', key, field, text(minute) .. ' ' .. text(before + count))
+    end
+  end
+  happened = {}
+end
+
 local function write_all()
   for key in pairs(scores) do
     write_scores(key)
@@ -196,5 +222,6 @@ local function write_all()
   send('MSET', setting)
   send('UNLINK', gone)
   write_ids()
+  write_happened()
   changed, bodies, gone = {}, {}, {}
 end

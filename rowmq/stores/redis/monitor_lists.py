@@ -1,0 +1,126 @@
+"""Lists of messages: the sorted sets that are looked at, and which of what they hold is wanted."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from rowmq.core.clock import micros
+from rowmq.core.errors import QueueNotFound
+from rowmq.core.look import Spot
+from rowmq.core.monitor import Place
+from rowmq.core.outcome import State
+from rowmq.core.where import Where, holds
+from rowmq.stores.redis.server import Server
+from rowmq.stores.redis.values import seq_text
+
+AT_ONCE = 1000
+"""How many messages one script looks at."""
+FIRST, LAST = "-inf", "+inf"
+BEHIND_ALL = "9" * 16
+LINES = {State.DONE: ("ended",), State.DEAD: ("died",)}
+OWED = (*(f"due:{priority}" for priority in range(9, -1, -1)), "parked")
+Period = tuple[datetime | None, datetime | None]
+
+
+class Listing(Protocol):
+    """A long list of messages."""
+
+    def look(self, place: Place | None, size: int) -> Sequence[Spot]:
+        """The next spots behind a place."""
+
+    def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:
+        """Those of them that are wanted."""
+
+
+class Messages:
+    """The messages of a queue in a state."""
+
+    def __init__(
+        self, server: Server, queue: str, state: State, where: Where, period: Period, now: datetime
+    ) -> None:
+        self._server, self._queue, self._state, self._where = server, queue, state, where
+        self._since, self._until = (None if each is None else micros(each) for each in period)
+        self._now = micros(now)
+        self._finished = state in LINES
+        self._found: dict[int, tuple[str, int, bytes]] = {}
+
+    def look(self, place: Place | None, size: int) -> list[Spot]:
+        """One line behind the other, a bounded number at a time."""
+        spots: list[Spot] = []
+        while len(spots) < size:
+            look = min(AT_ONCE, size - len(spots))
+            some = self._some(spots[-1].place if spots else place, look)
+            spots += some
+            if len(some) < look:
+                break
+        return spots
+
+    def choose(self, spots: Sequence[Spot]) -> list[Spot]:
+        """Those in the state, of the period, whose metadata match."""
+        return [spot for spot in spots if self._is_wanted(*self._found[spot.seq])]
+
+    def _some(self, place: Place | None, size: int) -> list[Spot]:
+        begin = self._start()
+        line, time, seq = (1, *begin) if place is None else (place[0], str(place[1]), seq_text(place[2]))
+        order = "newest" if self._finished else "oldest"
+        given = (line, time, seq, *begin, self._end(), size, int(bool(self._where)))
+        lines = LINES.get(self._state, OWED)
+        answer = self._server.call("page", self._queue, str(self._now), order, *given, *lines)
+        if answer is None:
+            raise QueueNotFound(self._queue)
+        return [self._spot(*each) for each in answer[1]]
+
+    def _spot(self, line: bytes, time: bytes, seq: bytes, state: bytes, born: bytes, metadata: bytes) -> Spot:
+        spot = Spot((int(line), int(time), int(seq)), int(seq))
+        self._found[spot.seq] = (state.decode(), int(born), metadata)
+        return spot
+
+    def _start(self) -> tuple[str, str]:
+        """Behind which time and seq a line begins."""
+        if self._finished:
+            return (LAST if self._until is None else str(self._until)), ""
+        return (FIRST, "") if self._state == State.READY else (str(self._now), BEHIND_ALL)
+
+    def _end(self) -> Any:
+        """The last time to look at."""
+        if self._finished:
+            return "" if self._since is None else self._since
+        return self._now if self._state == State.READY else ""
+
+    def _is_wanted(self, state: str, born: int, metadata: bytes) -> bool:
+        if state != self._state or not holds(self._where, json.loads(metadata) if metadata else {}):
+            return False
+        young = self._since is None or born >= self._since
+        return self._finished or (young and (self._until is None or born < self._until))
+
+
+class Failed:
+    """The failures of a queue, newest first."""
+
+    def __init__(self, server: Server, queue: str, text: str) -> None:
+        self._server, self._queue, self._text = server, queue, text
+        self._matching: set[int] = set()
+
+    def look(self, place: Place | None, size: int) -> list[Spot]:
+        """By number, a bounded number at a time."""
+        spots: list[Spot] = []
+        while len(spots) < size:
+            before = spots[-1].place if spots else place
+            look = min(AT_ONCE, size - len(spots))
+            some = self._some(LAST if before is None else str(before[0]), look)
+            spots += some
+            if len(some) < look:
+                break
+        return spots
+
+    def choose(self, spots: Sequence[Spot]) -> list[Spot]:
+        """Those that the script has found to match."""
+        return [spot for spot in spots if spot.place[0] in self._matching]
+
+    def _some(self, before: str, size: int) -> list[Spot]:
+        found = self._server.call("failed", self._queue, before, size, self._text)
+        if found is None:
+            raise QueueNotFound(self._queue)
+        self._matching.update(int(number) for number, _, matches in found if matches)
+        return [Spot((int(number),), int(seq)) for number, seq, _ in found]
