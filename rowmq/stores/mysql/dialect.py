@@ -97,6 +97,10 @@ class MySQLDialect(Dialect):
     def begin(self, cursor: Any, *, writes: bool) -> None:
         """Nothing to do: the first statement begins."""
 
+    def snapshot(self, cursor: Any) -> None:
+        """Each statement would see a moment of its own. This counts for the transaction about to begin."""
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
     def joined(self, connection: Any) -> Any:
         """The connection with cursors of ours."""
         status: int = connection.server_status

@@ -91,6 +91,10 @@ class PostgresDialect(Dialect):
         if self._lax and writes:
             cursor.execute("SET LOCAL synchronous_commit = off")
 
+    def snapshot(self, cursor: Any) -> None:
+        """Each statement would see a moment of its own."""
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+
     def joined(self, connection: Any) -> Any:
         """The connection with cursors of ours."""
         if connection.closed:

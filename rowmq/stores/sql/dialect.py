@@ -117,6 +117,10 @@ class Dialect(ABC):
     def begin(self, cursor: Any, *, writes: bool) -> None:
         """Begin a transaction on a driver's cursor."""
 
+    @abstractmethod
+    def snapshot(self, cursor: Any) -> None:
+        """Let all statements of a transaction that has just begun, and only reads, see one moment."""
+
     def driver_connection(self, tx: object) -> Any:
         """The driver connection of the caller's transaction; InvalidSetting if it is not ours or not open."""
         connection: Any = tx

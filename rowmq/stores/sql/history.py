@@ -41,6 +41,7 @@ class SQLHistory:
         dialect = self._database.dialect
 
         def work(cursor: Cursor) -> Record | None:
+            dialect.snapshot(cursor.raw)
             rows = cursor.all("messages_by_id", ids=[dialect.id_in(id)])
             found = (
                 _found(cursor, None, " AND m.seq = :seq", {"seq": rows[0][1]}, 1, stamp(now)) if rows else []
@@ -196,6 +197,8 @@ class SQLHistory:
         given = stamp(now)
 
         def work(cursor: Cursor) -> list[Record]:
+            if state is None:
+                cursor.dialect.snapshot(cursor.raw)  # two statements: what is owed, and what is finished
             conditions, parameters = extra, dict(said)
             if queue is not None:
                 conditions += " AND q.name = :queue"

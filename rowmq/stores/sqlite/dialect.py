@@ -86,6 +86,9 @@ class SQLiteDialect(Dialect):
         """Begin with the write lock: a transaction that wants it later may be refused in the middle."""
         cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    def snapshot(self, cursor: Any) -> None:
+        """Nothing to do: a transaction sees the moment of its first statement."""
+
     def joined(self, connection: Any) -> Any:
         """The connection as it is, with our function."""
         if connection.isolation_level is None and not connection.in_transaction:
