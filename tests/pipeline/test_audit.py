@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 import rowmq
-from rowmq.core.errors import InvalidInput
+from rowmq.core.errors import InvalidInput, InvalidSetting, QueueNotFound
 from rowmq.pipeline.auditing.audit import Audit, Finding, audit
-from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.auditing.reading import reading
+from rowmq.pipeline.auditing.scope import Scope
+from rowmq.pipeline.lake.archive import Slice, archive
 from rowmq.pipeline.lake.upkeep import compact, let_go
 from tests.pipeline.test_archive import finish, program
 
@@ -163,6 +166,87 @@ def _restores() -> list[str]:
     return [f"INSERT INTO rowmq_{table} SELECT * FROM was_{table}" for table in ("messages", "outcomes")]
 
 
+def test_an_audit_of_a_queue_or_a_period_is_about_that_part(
+    spark: SparkSession, store_url: str, tmp_path: Path
+) -> None:
+    lake = str(tmp_path / "lake")
+    with rowmq.connect(store_url) as mq:
+        finish(mq.queue("jobs"), *range(3))
+        middle = mq.store.now()
+        finish(mq.queue("jobs"), *range(2))
+        finish(mq.queue("other"), 1)
+        archive(spark, store_url, lake, of=Slice(queue="jobs"))
+        mq.queue("jobs").push_many(range(4))
+        mq.queue("jobs").purge()
+        mq.queue("jobs").push(1)
+    of_queue, late = (
+        audit(spark, store_url, lake, of=scope)
+        for scope in (Scope(queue="jobs"), Scope(queue="jobs", since=middle))
+    )
+    assert (of_queue.ok, of_queue.owed, of_queue.finished, of_queue.archived) == (True, 1, 0, 5)
+    assert (of_queue.deleted, of_queue.not_known) == ({"archive": 5, "purge": 4}, [])
+    assert (late.ok, late.owed, late.archived, late.deleted) == (True, 1, 2, {"archive": 2})
+    assert late.not_known == [
+        "4 messages were deleted (purge 4); whether they were created then is not known"
+    ]
+
+
+def test_what_is_wrong_in_one_queue_is_not_said_of_another(spark: SparkSession, sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        mq.queue("jobs").push_many(range(2))
+        mq.queue("other").push(1)
+    spoil(sqlite_url, "DELETE FROM rowmq_pending WHERE seq = 2")
+    named: list[Finding] = []
+    of_jobs, of_other = (
+        audit(spark, sqlite_url, of=Scope(queue=name), found=named.append) for name in ("jobs", "other")
+    )
+    assert (of_jobs.ok, of_jobs.broken, of_other.ok, of_other.broken) == (False, 1, True, 0)
+    assert [each.seq for each in named] == [2]
+
+
+def test_an_audit_of_a_part_does_not_call_right_what_it_cannot_know(
+    spark: SparkSession, sqlite_url: str, tmp_path: Path
+) -> None:
+    lake = tmp_path / "lake"
+    with rowmq.connect(sqlite_url) as mq:
+        finish(mq.queue("jobs"), 1, 2)
+        finish(mq.queue("other"), 3)
+        archive(spark, sqlite_url, str(lake))
+        later = mq.store.now()
+    (lost,) = lake.glob("dt=*/queue=jobs/batch=*/*.parquet")
+    lost.unlink()
+    scopes = Scope(queue="jobs"), Scope(queue="other"), Scope(until=later)
+    of_jobs, of_other, early = (audit(spark, sqlite_url, str(lake), of=scope) for scope in scopes)
+    assert (of_jobs.ok, of_jobs.missing, len(of_jobs.damaged)) == (False, 2, 1)
+    assert (of_other.ok, of_other.missing, of_other.damaged) == (True, 0, [])
+    assert (early.ok, early.missing) == (False, None)
+    assert early.not_known == [
+        "of 2 messages that are missing, 0 are known to be of this part: audit the whole store for that"
+    ]
+
+
+def test_a_message_without_a_trace_may_have_been_any_queue_s(spark: SparkSession, sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        mq.queue("jobs").push_many(range(3))
+        mq.queue("other")
+    spoil(sqlite_url, *(f"DELETE FROM rowmq_{table} WHERE seq = 2" for table in ("messages", "pending")))
+    found = audit(spark, sqlite_url, of=Scope(queue="other"))
+    assert (found.ok, found.missing, found.unexplained) == (False, None, None)
+    assert found.not_known[0].startswith("1 seqs are nowhere, and whose they were is not known")
+
+
+def test_a_queue_nobody_has_heard_of_and_a_period_that_is_none_are_refused(sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        mq.queue("gone").push(1)
+        mq.queue("gone").delete()
+    with pytest.raises(QueueNotFound):
+        reading(sqlite_url, of=Scope(queue="nobody"))
+    assert reading(sqlite_url, of=Scope(queue="gone")).ledger_entries == 1
+    now = datetime.now(UTC)
+    with pytest.raises(InvalidSetting, match="ends after it begins"):
+        Scope(since=now, until=now)
+
+
 def test_an_archive_that_is_none_is_refused(spark: SparkSession, sqlite_url: str, tmp_path: Path) -> None:
     rowmq.connect(sqlite_url).close()
     with pytest.raises(InvalidInput, match="is no archive"):
@@ -180,5 +264,8 @@ def test_rowmq_audit_ends_with_1_and_names_what_is_wrong(
     assert program("audit", "--url", sqlite_url, "--json").json["ok"] is True
     spoil(sqlite_url, "DELETE FROM rowmq_pending WHERE seq = 2")
     assert program("audit", "--url", sqlite_url, "--ids", "wrong", "--json", code=1).json["broken"] == 1
+    assert program("audit", "--url", sqlite_url, "--until", "1h", "--json").json["owed"] == 0
+    would = program("audit", "--url", sqlite_url, "--queue", "jobs", "--dry-run", "--json").json
+    assert (would["first_seq"], would["last_seq"], would["archive_files"]) == (1, 3, 0)
     (line,) = (tmp_path / "wrong").read_text().splitlines()
     assert (json.loads(line)["seq"], json.loads(line)["problem"][:6]) == (2, "broken")

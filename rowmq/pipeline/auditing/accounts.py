@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own documentation
 
 from rowmq.pipeline.auditing.census import BOTH, COLUMNS, NEITHER, STRAY, census
 from rowmq.pipeline.auditing.coverage import Coverage
+from rowmq.pipeline.auditing.scope import Scope
 from rowmq.pipeline.lake.batch import inside
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.frames import archived, in_files, sum_of, summed
@@ -20,38 +21,47 @@ from rowmq.pipeline.reading.reader import ranges
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-IDS = "seq long, id string"
-PLACED = f"{COLUMNS}, times long, done boolean, place int"
+IDS = "seq long, id string, queue string, created_at timestamp"
+Ranges = Sequence[tuple[int, int]]
+PLACED = f"{COLUMNS}, times long, done boolean, place int, spot int"
 
 
-def counted(spark: "SparkSession", url: str, top: int) -> "DataFrame":
+def counted(spark: "SparkSession", url: str, scope: Scope, top: int) -> "DataFrame":
     """What the store has up to a seq."""
     given = ranges(1, top) or [(1, 0)]
     frame = spark.createDataFrame(given, "first long, last long").repartition(len(given))
-    return frame.mapInArrow(partial(census, url), COLUMNS)
+    return frame.mapInArrow(partial(census, url, scope), COLUMNS)
 
 
-def filed(spark: "SparkSession", lake: Lake | None, manifests: Sequence[Manifest]) -> "DataFrame":
+def filed(
+    spark: "SparkSession", lake: Lake | None, scope: Scope, manifests: Sequence[Manifest]
+) -> "DataFrame":
     """What the archive has: each seq, how many ``times``, and whether it is ``done`` with the store."""
     parts = []
     for done in (True, False):
         some = [each for each in manifests if each.pruned == done]
         rows = spark.createDataFrame([], IDS) if lake is None else archived(spark, lake, some)
-        parts.append(rows.select("seq", "id", F.lit(done).alias("done")))
+        parts.append(rows.select("seq", "id", scope.of_archived().alias("inside"), F.lit(done).alias("done")))
     times, first = F.count(F.lit(1)).alias("times"), F.first("id").alias("filed_id")
-    return parts[0].unionAll(parts[1]).groupBy("seq").agg(first, times, F.max("done").alias("done"))
+    flags = [F.max(name).alias(name) for name in ("done", "inside")]
+    return parts[0].unionAll(parts[1]).groupBy("seq").agg(first, times, *flags)
 
 
-def sheet(store: "DataFrame", archive: "DataFrame", coverage: Coverage) -> "DataFrame":
-    """Every seq that is anywhere, what it is where, and the stretch of deletions it is in."""
+def sheet(store: "DataFrame", archive: "DataFrame", coverage: Coverage, own: Coverage) -> "DataFrame":
+    """Every seq that is anywhere, what it is where, and the stretch of deletions it is in.
+
+    ``place`` is its stretch among all deletions, ``spot`` that among the scope's ``own``.
+    """
+    no = F.expr("false")
     joined = store.join(archive, "seq", "full_outer").select(
         "seq",
         F.coalesce("id", "filed_id").alias("id"),
         "kind",
+        (F.coalesce("here", no) | F.coalesce("inside", no)).alias("here"),
         F.coalesce("times", F.lit(0).cast("long")).alias("times"),
-        F.coalesce("done", F.expr("false")).alias("done"),
+        F.coalesce("done", no).alias("done"),
     )
-    return joined.mapInArrow(partial(_place, coverage.ranges), PLACED)
+    return joined.mapInArrow(partial(_place, coverage.ranges, own.ranges), PLACED)
 
 
 def in_store() -> "Column":
@@ -74,8 +84,8 @@ def nowhere(found: "DataFrame", last: int, coverage: Coverage) -> "DataFrame":
     known = found.where(in_store() | (F.col("times") > 0)).select("seq")
     every = found.sparkSession.range(1, last + 1).toDF("seq")
     lacking = every.join(known, "seq", "left_anti")
-    empty = lacking.selectExpr("seq", "'' id", "'' kind", "0L times", "false done")
-    return empty.mapInArrow(partial(_place, coverage.ranges), PLACED)
+    empty = lacking.selectExpr("seq", "'' id", "'' kind", "false here", "0L times", "false done")
+    return empty.mapInArrow(partial(_place, coverage.ranges, []), PLACED)
 
 
 def damaged_files(spark: "SparkSession", lake: Lake, manifests: Sequence[Manifest]) -> list[str]:
@@ -95,12 +105,14 @@ def without(manifests: Sequence[Manifest], damaged: Sequence[str]) -> list[Manif
     ]
 
 
-def _place(stretches: Sequence[tuple[int, int]], given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Each row with the number of the stretch that its seq is in, or -1; on an executor."""
-    edges = np.array([(0, -1), *stretches], dtype=np.int64)  # the first is before all others, and has nothing
+def _place(all: Ranges, own: Ranges, given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each row with the numbers of the stretches that its seq is in, or -1; on an executor."""
     for batch in given:
-        seqs = batch["seq"].to_numpy()
-        found = np.searchsorted(edges[:, 0], seqs, side="right") - 1
-        place = np.where(seqs <= edges[found, 1], found - 1, -1).astype(np.int32)
-        columns = [*batch.columns, pa.array(place)]
-        yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "place"])
+        columns = [*batch.columns, *(_numbers(batch["seq"].to_numpy(), each) for each in (all, own))]
+        yield pa.RecordBatch.from_arrays(columns, names=[*batch.schema.names, "place", "spot"])
+
+
+def _numbers(seqs: Any, stretches: Ranges) -> pa.Array:
+    edges = np.array([(0, -1), *stretches], dtype=np.int64)  # the first is before all others, and has nothing
+    found = np.searchsorted(edges[:, 0], seqs, side="right") - 1
+    return pa.array(np.where(seqs <= edges[found, 1], found - 1, -1).astype(np.int32))

@@ -21,6 +21,8 @@ from rowmq.pipeline.auditing.accounts import (
 )
 from rowmq.pipeline.auditing.census import BOTH, FINISHED, NEITHER, OWED, STRAY
 from rowmq.pipeline.auditing.coverage import Balance, Coverage, balance, lacking
+from rowmq.pipeline.auditing.narrowing import Answer, coverage_of, narrowed
+from rowmq.pipeline.auditing.scope import Scope
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.manifest import Batches
 from rowmq.pipeline.opening import absolute, store_at
@@ -56,20 +58,23 @@ class Audit:
     """Messages in the archive and still in the store: a batch under way, or killed and to be finished."""
     deleted: Mapping[str, int]
     """By what the ledger says they were deleted for."""
-    unexplained: int
-    """Seqs that nothing accounts for: lost, or (but on SQLite) never committed."""
+    unexplained: int | None
+    """Seqs that nothing accounts for: lost, or (but on SQLite) never committed. None: not known."""
     double: int
     broken: int
-    missing: int
+    missing: int | None
+    """None: not known, because it cannot be told whether what is missing is of this scope."""
     damaged: Sequence[str]
     """Files of the archive that are gone or do not hold what their manifest says."""
     steady: bool
     """Whether nothing was deleted while it was counted; if something was, missing seqs are not told."""
+    not_known: Sequence[str] = ()
+    """What cannot be told of a part of everything, in words."""
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.double or self.broken or self.missing or self.damaged)
+        """Whether nothing is wrong, as far as there is anything to know; what is not known is not right."""
+        return self.missing == 0 and not (self.double or self.broken or self.damaged)
 
 
 def audit(
@@ -77,17 +82,19 @@ def audit(
     url: str,
     archive: str | None = None,
     *,
+    of: Scope = Scope(),  # noqa: B008 - frozen
     found: Callable[[Finding], None] | None = None,
 ) -> Audit:
     """Count a store, and its archive, and compare them with the ledger; ``found`` is told what is wrong.
 
-    Without the archive what was deleted as archived is taken to be there. Raises InvalidInput if there is
-    no such archive.
+    Without the archive what was deleted as archived is taken to be there. With a scope everything is read all
+    the same, and what is said is about that part. Raises InvalidInput if there is no such archive, and
+    QueueNotFound.
     """
     lake = None if archive is None else Lake(archive)
     if lake is not None:
         lake.check_there()
-    counting = _Counting(spark, absolute(url), lake)
+    counting = _Counting(spark, absolute(url), lake, of)
     while not counting.steady and counting.tries < TRIES:
         counting.count()
     if found is not None:
@@ -98,8 +105,8 @@ def audit(
 class _Counting:
     """One audit under way: the sheet, the deletions, and what they come to."""
 
-    def __init__(self, spark: "SparkSession", url: str, lake: Lake | None) -> None:
-        self.spark, self.url, self.lake = spark, url, lake
+    def __init__(self, spark: "SparkSession", url: str, lake: Lake | None, scope: Scope) -> None:
+        self.spark, self.url, self.lake, self.scope = spark, url, lake, scope
         self.store = store_at(url)
         self.steady, self.tries = False, 0
 
@@ -108,13 +115,16 @@ class _Counting:
         self.ledger = self.store.history.ledger()
         top = self.store.history.bounds()[1]
         manifests = [] if self.lake is None else Batches(self.lake).manifests()
+        self.scope.check(self.store, self.ledger, manifests)
         self.damaged = [] if self.lake is None else damaged_files(self.spark, self.lake, manifests)
         expired = [one for each in manifests for one in each.expired]
         self.coverage = Coverage([(each.action, each) for each in self.ledger], expired)
+        self.own = coverage_of(self.scope, self.ledger, expired)
         ends = [top, *(each.last_seq for each in self.ledger), *(each.last_seq for each in manifests)]
         self.last = max(ends)
-        archive = filed(self.spark, self.lake, without(manifests, self.damaged))
-        self.sheet = sheet(counted(self.spark, self.url, top), archive, self.coverage).persist()
+        archive = filed(self.spark, self.lake, self.scope, without(manifests, self.damaged))
+        store = counted(self.spark, self.url, self.scope, top)
+        self.sheet = sheet(store, archive, self.coverage, self.own).persist()
         self.totals = _totals(self.sheet)
         self.steady = len(self.store.history.ledger()) == len(self.ledger)
         self.tries += 1
@@ -142,8 +152,10 @@ class _Counting:
 
     def tell(self, found: Callable[[Finding], None]) -> None:
         """Name what is wrong, and the seqs that are nowhere where some are missing."""
-        for row in self.sheet.where(is_wrong()).toLocalIterator():
+        for row in self.sheet.where(is_wrong() & F.col("here")).toLocalIterator():
             found(Finding(row["seq"], row["id"], _problem(row)))
+        if not self.scope.whole:
+            return  # whose the missing ones were is not known
         suspect = self.suspect()
         if self.lost or (self.strict and self.balance.unexplained):
             gaps = nowhere(self.sheet, self.last, self.coverage)
@@ -162,21 +174,38 @@ class _Counting:
 
     def result(self) -> Audit:
         """Everything in figures."""
-        sheet, kinds, deleted = self.balance, _by(self.totals, "kind"), _deleted(self.ledger)
+        here = [row for row in self.totals if row["here"]]
+        kinds, gone = _by(here, "kind"), self.gone(here)
         return Audit(
             owed=kinds[OWED] + kinds[BOTH],
             finished=kinds[FINISHED],
-            archived=_by(self.totals, "filed")[True],
-            unpruned=sum(
-                row["count"] for row in self.totals if row["filed"] and row["held"] and not row["done"]
-            ),
-            deleted=deleted,
-            unexplained=sheet.unexplained if self.steady else 0,
-            double=kinds[BOTH] + _by(self.totals, "double")[True],
+            archived=_by(here, "filed")[True],
+            unpruned=sum(row["count"] for row in here if row["filed"] and row["held"] and not row["done"]),
+            deleted=gone.deleted,
+            unexplained=gone.unexplained,
+            double=kinds[BOTH] + _by(here, "double")[True],
             broken=kinds[NEITHER] + kinds[STRAY],
-            missing=self.lost + (sheet.unexplained if self.strict else 0),
-            damaged=self.damaged,
+            missing=gone.missing,
+            damaged=[path for path in self.damaged if self.scope.has_file(path)],
             steady=self.steady,
+            not_known=gone.not_known,
+        )
+
+    def gone(self, here: Sequence[Any]) -> Answer:
+        """What is gone: from everything, or from the scope as far as that is known."""
+        unexplained = self.balance.unexplained if self.steady else 0
+        if self.scope.whole:
+            missing = self.lost + (unexplained if self.strict else 0)
+            return Answer(missing, unexplained, _deleted(self.ledger))
+        only = [row for row in here if row["filed"] and not row["held"]]
+        return narrowed(
+            self.scope,
+            self.balance._replace(lost=self.lost, unexplained=unexplained),
+            self.own,
+            dict(_by(only, "spot")),
+            self.scope.entries(self.ledger),
+            strict=self.strict,
+            count=None if self.lake is None else _by(only, "filed")[True],
         )
 
 
@@ -184,7 +213,8 @@ def _totals(found: "DataFrame") -> list[Any]:
     """How many seqs are alike."""
     held, double = in_store().alias("held"), is_double().alias("double")
     is_filed = (F.col("times") > 0).alias("filed")
-    return found.groupBy("place", "kind", "done", held, is_filed, double).count().collect()
+    alike = ("place", "spot", "kind", "done", "here")
+    return found.groupBy(*alike, held, is_filed, double).count().collect()
 
 
 def _by(totals: Iterable[Any], column: str) -> Counter[Any]:
