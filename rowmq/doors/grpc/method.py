@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import grpc
-import grpc.aio
+from grpc import StatusCode
 
 from rowmq.core.errors import QueueNotFound, RowMQError
 from rowmq.doors.grpc.call import Broker, Call, Context
 from rowmq.doors.grpc.status import status_of
 from rowmq.doors.right import Right
 from rowmq.stores.grpc.trouble import ERROR, QUEUE
-
-_CODES: dict[Any, str] = {each.value[0]: each.name for each in grpc.StatusCode}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,39 +51,35 @@ class Method:
 
     def _single(self, broker: Broker) -> Callable[[Any, Context], Any]:
         async def answer(request: Any, context: Context) -> Any:
-            with self._observed(broker, context):
+            with self._observed(broker) as codes:
                 try:
                     return await self.handle(self._allowed(broker, context, request), request)
                 except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-                    await refuse(context, error)
+                    await refuse(context, error, codes)
 
         return answer
 
     def _streaming(self, broker: Broker) -> Callable[[Any, Context], Any]:
         async def answer(requests: Any, context: Context) -> AsyncIterator[Any]:
-            with self._observed(broker, context):
+            with self._observed(broker) as codes:
                 try:
                     async for response in self.handle(self._allowed(broker, context, requests), requests):
                         yield response
                 except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
-                    await refuse(context, error)
+                    await refuse(context, error, codes)
 
         return answer
 
     @contextmanager
-    def _observed(self, broker: Broker, context: Context) -> Iterator[None]:
-        """Have the call counted when it is over; a caller who went away has no code from us."""
-        started, code = time.perf_counter(), grpc.StatusCode.OK.name
+    def _observed(self, broker: Broker) -> Iterator[list[StatusCode]]:
+        """Have the call counted when it is over; a caller who went away gets no code from us."""
+        started = time.perf_counter()
+        codes = [StatusCode.CANCELLED]
         try:
-            yield
-        except grpc.aio.AbortError:
-            code = _CODES[context.code()]
-            raise
-        except BaseException:
-            code = grpc.StatusCode.CANCELLED.name
-            raise
+            yield codes
+            codes.append(StatusCode.OK)
         finally:
-            broker.observe(self.name, code, time.perf_counter() - started)
+            broker.observe(self.name, codes[-1].name, time.perf_counter() - started)
 
     def _allowed(self, broker: Broker, context: Context, request: Any) -> Call:
         """The call, if its caller has the right: the one place where that is asked."""
@@ -100,14 +94,14 @@ def service(name: str, methods: Sequence[Method], broker: Broker) -> grpc.Generi
     return grpc.method_handlers_generic_handler(name, {each.name: each.handler(broker) for each in methods})
 
 
-async def refuse(context: Context, error: Exception) -> NoReturn:
+async def refuse(context: Context, error: Exception, codes: list[StatusCode]) -> NoReturn:
     """End the call with the status of an error, and with its name for those who know our errors."""
     code, sentence = status_of(error)
+    codes.append(code)
     told: list[tuple[str, str | bytes]] = list(context.trailing_metadata() or ())
     if isinstance(error, RowMQError):
         told.append((ERROR, type(error).__name__))
     if isinstance(error, QueueNotFound):
         told.append((QUEUE, error.name.encode(errors="replace")))
-    context.set_code(code)  # abort tells the caller alone
     await context.abort(code, sentence, tuple(told))
     raise AssertionError  # abort has raised
