@@ -144,7 +144,8 @@ def _from_file(known: Mapping[str, Option], folder: Path) -> dict[str, Any]:
         said[name] = known[name].parse(value, f"{name} in {path}")
     if "url" in said:
         said["url"] = beside(said["url"], path.parent)
-    return said | {name: str(path.parent / said[name]) for name in said if known[name].path}
+    paths = {name: said[name] for name in said if known[name].path and "://" not in said[name]}
+    return said | {name: str(path.parent / value) for name, value in paths.items()}
 
 
 def _hint(name: str, known: Mapping[str, Option]) -> str:

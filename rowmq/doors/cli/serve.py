@@ -28,6 +28,8 @@ PLAIN = (
     "access_log",
     "grpc",
     "grpc_port",
+    "archive",
+    "reports",
 )
 VARIABLES = {"PORT": "ROWMQ_SERVER_PORT", "REQUEST_TIMEOUT": "ROWMQ_SERVER_REQUEST_TIMEOUT"}
 """What hq calls some of our variables; ours count more."""
@@ -51,12 +53,16 @@ MEMORY = ":memory:"
 @click.option("--allow-host", multiple=True, metavar="NAME", help="A name of this server; may be repeated.")
 @click.option("--public-url", metavar="URL", help="The URL that callers know this server by.")
 @click.option("--access-log/--no-access-log", default=None, help="Whether to log every request.")
+@click.option("--archive", metavar="FOLDER", help="The archive that the dashboard shows.")
+@click.option("--reports", metavar="FOLDER", help="The reports that the dashboard shows.")
 @click.option("--stop-timeout", type=SPAN, help="How long requests under way get to finish at a stop.")
 @click.option("--log-level", metavar="LEVEL", help="debug, info, warning, error or critical.")
 @click.option("--log-format", metavar="FORMAT", help="text or json.")
 @with_session
 def serve(session: Session, **options: Any) -> None:
     """Serve the store until a signal comes: our own API, hq's and SQS over HTTP, ours and GOMQ's over gRPC.
+
+    A browser that opens its address sees the dashboard.
 
     At the first SIGINT or SIGTERM whoever waits for messages is answered and requests under way are
     finished; a second one ends the process.
@@ -78,9 +84,10 @@ def serve(session: Session, **options: Any) -> None:
 def _tell(session: Session, config: Config, url: str, grpc: Grpc | None) -> None:
     """The first line: where the server is, and where to go from there."""
     store = redacted(config.url)
-    said = {"url": url, "grpc": grpc and grpc.url, "store": store, "docs": f"{url}/docs"}
+    pages = {"dashboard": f"{url}/ui", "docs": f"{url}/docs"}
+    said = {"url": url, "grpc": grpc and grpc.url, "store": store, **pages}
     also = f" and {grpc.url}" if grpc else ""
-    session.out.result(said, f"RowMQ serves {store} at {url}{also} (see {url}/docs)")
+    session.out.result(said, f"RowMQ serves {store} at {url}{also} (dashboard: {url}/ui, API: {url}/docs)")
     sys.stdout.flush()
 
 

@@ -103,6 +103,8 @@ def settings_of(config: Config) -> Settings:
         upkeep=True,
         sqs=_sqs(config),
         access_log=said.access_log,
+        archive=said.archive,
+        reports=said.reports,
     )
 
 

@@ -93,7 +93,8 @@ def test_the_first_line_says_where_the_server_is_and_where_to_go(tmp_path: Path)
         assert server.process.stdout is not None
         line = server.process.stdout.readline()
     where = f"{server.url} and grpc://127.0.0.1:{port}"
-    assert line == f"RowMQ serves sqlite:///hq.db at {where} (see {server.url}/docs)\n"
+    pages = f"dashboard: {server.url}/ui, API: {server.url}/docs"
+    assert line == f"RowMQ serves sqlite:///hq.db at {where} ({pages})\n"
     assert (tmp_path / "hq.db").exists()
 
 
@@ -101,7 +102,8 @@ def test_machines_are_told_in_json(tmp_path: Path) -> None:
     with served("--json", "--url", "memory://", "--no-grpc", folder=tmp_path) as server:
         assert server.process.stdout is not None
         said = json.loads(server.process.stdout.readline())
-    assert said == {"url": server.url, "grpc": None, "store": "memory://", "docs": f"{server.url}/docs"}
+    pages = {"dashboard": f"{server.url}/ui", "docs": f"{server.url}/docs"}
+    assert said == {"url": server.url, "grpc": None, "store": "memory://", **pages}
 
 
 def test_it_serves_what_is_configured_if_nothing_is_said(tmp_path: Path) -> None:

@@ -7,7 +7,11 @@ from functools import wraps
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Broker, Call
 from rowmq.doors.http.dashboard import (
+    archives,
     assets,
+    consumers,
+    door,
+    health,
     listing,
     live,
     message,
@@ -15,6 +19,9 @@ from rowmq.doors.http.dashboard import (
     overview,
     queue,
     queue_actions,
+    reports,
+    schedules,
+    topics,
 )
 from rowmq.doors.http.dashboard.board import BOARD, Board
 from rowmq.doors.http.dashboard.form import Form
@@ -27,7 +34,10 @@ from rowmq.doors.http.route import Family, Route
 from rowmq.doors.http.settings import Settings
 from rowmq.doors.right import Principal
 
-PAGES = (assets, overview, live, queue, queue_actions, listing, message, message_actions)
+PAGES = (
+    *(assets, door, overview, live, queue, queue_actions, listing, message, message_actions),
+    *(consumers, topics, schedules, archives, reports, health),
+)
 """The modules that have pages: each has its ROUTES."""
 
 

@@ -23,6 +23,13 @@ class Form:
         """By field: one sentence that stands beside it."""
 
     @classmethod
+    def saying(cls, wrong: Mapping[str, str]) -> "Form":
+        """An empty form that says what was wrong."""
+        made = cls()
+        made.wrong = dict(wrong)
+        return made
+
+    @classmethod
     def read(cls, body: bytes) -> "Form":
         """The form in a body; of fields that come twice the last counts. Raises Refusal 400."""
         try:

@@ -59,13 +59,14 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 NAVIGATION = (
-    ("overview", link(), "Queues"),
-    ("consumers", link("consumers"), "Consumers"),
-    ("topics", link("topics"), "Topics"),
-    ("schedules", link("schedules"), "Schedules"),
-    ("archives", link("archives"), "Archives"),
-    ("health", link("health"), "Health"),
+    ("overview", link(), "Queues", False),
+    ("consumers", link("consumers"), "Consumers", False),
+    ("topics", link("topics"), "Topics", False),
+    ("schedules", link("schedules"), "Schedules", False),
+    ("archives", link("archives"), "Archives", True),
+    ("health", link("health"), "Health", True),
 )
+"""Pages, their addresses and names, and whether they are for who may read everything."""
 NOBODY = Principal("nobody", {})
 SEE_OTHER, UNAUTHORIZED = 303, 401
 

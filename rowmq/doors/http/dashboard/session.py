@@ -50,6 +50,11 @@ class Sessions:
     ) -> None:
         self._access, self._sealing, self._secure, self._now = access, Sealing(key), secure, now
 
+    @property
+    def asks(self) -> bool:
+        """Whether visitors have to log in."""
+        return self._access.asks
+
     def known(self, broker: Broker, request: Request) -> Principal:  # noqa: ARG002 - as routes ask for it
         """Who it is, by his session or by the token that the request bears. Raises Refusal 401."""
         token, session = bearer_of(request), cookie_of(request, COOKIE)

@@ -71,7 +71,7 @@
       element.replaceChildren(...drawn(value));
     } else if (element.textContent !== value) {
       element.textContent = value;
-      flash(element);
+      if (!id.endsWith("oldest")) flash(element);
     }
   };
   const reload = () => {
