@@ -9,6 +9,7 @@ from rowmq.core.history import Swept
 from rowmq.core.store import Store
 from rowmq.runtime.log import event
 from rowmq.runtime.log import logger as default_logger
+from rowmq.runtime.sampler import Sampler
 
 ROLE = "sweeper"
 BATCH = 1000
@@ -36,6 +37,8 @@ class Sweeper:
         self._store, self._name = store, name
         self._ttl = timedelta(seconds=LEAD * every)
         self._logger = logger or default_logger
+        self.sampler = Sampler(store, name, logger)
+        """What else is done for everybody, at its own pace."""
 
     def run_once(self, now: datetime | None = None, *, stop: Callable[[], bool] = _never) -> Swept | None:
         """Sweep until nothing is left or ``stop`` says so; the totals, or None if another one leads.

@@ -1,4 +1,4 @@
-"""The thread beside a worker's own: it fires schedules and sweeps, whatever happens to the store."""
+"""The thread beside a worker's own: it fires schedules, sweeps and samples, whatever happens to the store."""
 
 import logging
 import random
@@ -12,6 +12,7 @@ from rowmq.core.backoff import Backoff
 from rowmq.core.errors import StoreError
 from rowmq.runtime.log import event, first_line
 from rowmq.runtime.log import logger as default_logger
+from rowmq.runtime.sampler import EVERY, Sampler
 from rowmq.runtime.scheduler import Scheduler
 from rowmq.runtime.sweeper import Sweeper
 
@@ -21,10 +22,10 @@ BACKOFF = Backoff(first=timedelta(seconds=0.1), cap=timedelta(seconds=5))
 
 
 class Upkeep:
-    """Runs a scheduler every second and a sweeper at its own pace, until ``stop`` is set.
+    """Runs a scheduler every second, a sweeper at its own pace and its sampler, until ``stop`` is set.
 
-    Either may be None. While the store is away both are tried again, after 5 seconds at the latest; that
-    is logged when it begins and when it is over.
+    Scheduler and sweeper may be None. While the store is away both are tried again, after 5 seconds at the
+    latest; that is logged when it begins and when it is over.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class Upkeep:
             self._chores.append(Chore("schedules", pace, partial(_fire, scheduler)))
         if sweeper is not None:
             self._chores.append(Chore("sweep", sweeper.every, partial(self._sweep, sweeper)))
+            if sweeper.sampler.can:
+                self._chores.append(Chore("samples", EVERY, partial(_sample, sweeper.sampler)))
         self._thread = threading.Thread(target=self._run, name="rowmq-upkeep", daemon=True)
 
     def start(self) -> None:
@@ -121,6 +124,11 @@ class Chore:
 
 def _fire(scheduler: Scheduler) -> bool:
     scheduler.run_once()
+    return False
+
+
+def _sample(sampler: Sampler) -> bool:
+    sampler.run_once()
     return False
 
 
