@@ -7,17 +7,22 @@ from contextlib import ExitStack, closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import psycopg
+import pymysql
 import pytest
 
 from rowmq.core.delivery import Settlement, Want
-from rowmq.core.errors import OutcomeUnknown, RowMQError, StoreUnavailable
+from rowmq.core.errors import OutcomeUnknown, RowMQError, StoreFull, StoreUnavailable
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Bury, Release, Retry, Settled
 from rowmq.stores import open_store
+from rowmq.stores.mysql.dialect import MySQLDialect
+from rowmq.stores.postgres.dialect import PostgresDialect
 from rowmq.stores.redis.scripts import script
 from rowmq.stores.redis.store import RedisStore
 from rowmq.stores.sql import floors
 from rowmq.stores.sql.at_once import LARGEST
+from rowmq.stores.sql.dialect import Trouble
 from rowmq.stores.sql.store import SQLStore
 from rowmq.testing.build import message, messages
 from tests.servers import (
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
     from rowmq.core.message import Message
     from rowmq.core.store import Store
+    from rowmq.stores.sql.dialect import Dialect
     from tests.stores.proxy import Cut, Proxy
 
 pytestmark = pytest.mark.xdist_group("outages")
@@ -419,3 +425,30 @@ def test_a_file_that_is_no_database_is_unavailable(tmp_path: Any, text: str) -> 
 
 def test_a_directory_is_no_database(tmp_path: Any) -> None:
     said_by(f"sqlite:///{tmp_path}")
+
+
+def test_a_disk_without_room_is_told_as_that_and_what_is_there_can_be_worked_off(tmp_path: Any) -> None:
+    store: Any = open_store(f"sqlite:///{tmp_path}/small.db")
+    with closing(store):
+        store.queues.put("q")
+        store.push([Batch("q", messages(2))])
+        with store.database.engine.connect() as connection:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 20}")
+        large = [message(b"x" * 2**20)]
+        with pytest.raises(StoreFull, match="no room left"):
+            store.push([Batch("q", large)])
+        ((held, _),) = store.claim("q", [Want(limit=2)])
+        assert store.settle([Settlement(held.receipt, ACK)]) == [Settled.SETTLED]
+        assert store.queues.stats("q")[:4] == (0, 0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "error"),
+    [
+        (PostgresDialect(), psycopg.errors.DiskFull("could not extend file")),
+        (MySQLDialect(), pymysql.err.OperationalError(1114, "The table is full")),
+    ],
+)
+def test_what_other_databases_say_of_a_full_disk_is_known(dialect: Dialect, error: Exception) -> None:
+    assert dialect.trouble(error) is Trouble.FULL

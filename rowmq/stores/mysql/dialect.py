@@ -52,7 +52,8 @@ _TROUBLES = (
     (Trouble.COLLISION, (1062,)),
     (Trouble.GONE, (1053, 1158, 1159, 1160, 1161, 1927, 2006, 2013, 2055, 3169, 4031)),
     (Trouble.REFUSED, (1040, 1041, 1044, 1045, 1047, 1049, 1129, 1130, 1203, 1226, 2002, 2003, 2005)),
-    (Trouble.REFUSED, (1021, 1114, 1142, 1227, 1290, 1836)),
+    (Trouble.REFUSED, (1142, 1227, 1290, 1836)),
+    (Trouble.FULL, (1021, 1114)),
     (Trouble.NO_TABLES, (1054, 1146)),
 )
 _BY_CODE = {code: trouble for trouble, codes in _TROUBLES for code in codes}

@@ -36,6 +36,7 @@ _TROUBLES = {
     "57P01": Trouble.GONE,  # the server shuts down, or somebody ended the session
     "57P02": Trouble.GONE,  # another session crashed
     "57P05": Trouble.GONE,  # idle for too long
+    "53100": Trouble.FULL,
     "57P03": Trouble.REFUSED,  # the server is starting up
     "25006": Trouble.REFUSED,  # read-only
     "3D000": Trouble.REFUSED,  # no such database
@@ -47,7 +48,7 @@ _TROUBLES = {
 _CLASSES = {
     "08": Trouble.GONE,
     "28": Trouble.REFUSED,  # authorization
-    "53": Trouble.REFUSED,  # disk full, out of memory, too many connections
+    "53": Trouble.REFUSED,  # out of memory, too many connections
     "58": Trouble.REFUSED,  # the disk itself
 }
 

@@ -14,6 +14,7 @@ from rowmq.core.errors import (
     RowMQError,
     SchemaOutdated,
     StoreError,
+    StoreFull,
     StoreUnavailable,
     TransactionConflict,
 )
@@ -173,6 +174,8 @@ class Database:
             return _Again(_lost(error, committing=committing), broken=1, unknown=committing)
         if trouble is Trouble.REFUSED:
             return StoreUnavailable(f"the database cannot be used: {error}")
+        if trouble is Trouble.FULL:
+            return StoreFull(f"the database has no room left: {error}")
         if trouble is Trouble.NO_TABLES:
             return SchemaOutdated("RowMQ's tables are missing or incomplete; run: rowmq migrate")
         return StoreError(f"{type(error).__name__}: {error}") if self.is_driver_error(error) else error

@@ -32,7 +32,9 @@ class Trouble(Enum):
     GONE = auto()
     """The connection is broken."""
     REFUSED = auto()
-    """The server is down, or does not let us in, or has no room."""
+    """The server is down, or does not let us in."""
+    FULL = auto()
+    """There is no room left on its disk."""
     NO_TABLES = auto()
     """Our tables are not there."""
     OTHER = auto()

@@ -107,10 +107,11 @@ class SQLiteDialect(Dialect):
             return Trouble.CONFLICT
         if any(what in str(error) for what in ("no such table", "no such column", "has no column named")):
             return Trouble.NO_TABLES
+        if code == sqlite3.SQLITE_FULL:
+            return Trouble.FULL
         refusals = (
             sqlite3.SQLITE_CANTOPEN,
             sqlite3.SQLITE_READONLY,
-            sqlite3.SQLITE_FULL,
             sqlite3.SQLITE_IOERR,
             sqlite3.SQLITE_NOTADB,
         )
