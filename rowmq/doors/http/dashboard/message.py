@@ -73,7 +73,7 @@ async def raw(call: Call) -> Answer:
         raise Refusal(404, "the payload of this message was dropped when it was done")
     name = f'attachment; filename="{found.id}.{"bin" if found.binary else "json"}"'
     headers = {**HEADERS, "content-disposition": name, "content-security-policy": SANDBOX}
-    return Answer(200, found.body, BYTES, {**headers, "x-content-type-options": "nosniff"})
+    return Answer(200, found.body, BYTES, headers)
 
 
 async def shown(call: Call, *, asked: str = "", form: Form | None = None, status: int = 200) -> Answer:

@@ -2,12 +2,14 @@
 
 import doctest
 import json
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowmq.doors.http.dashboard import payload
+from rowmq.doors.http.dashboard import failure, payload, queue
+from rowmq.doors.http.dashboard import tree as tree_module
 from rowmq.doors.http.dashboard.payload import LONGEST_DUMP, LONGEST_TEXT, Kind, cut, lines, shown
 from rowmq.doors.http.dashboard.tree import DEEPEST, LONGEST_VALUE, MOST_NODES, Node, tree_of
 
@@ -22,8 +24,9 @@ def nodes(node: Node) -> list[Node]:
     return [node, *(inner for child in node.children for inner in nodes(child))]
 
 
-def test_the_examples_are_true() -> None:
-    assert doctest.testmod(payload) == (0, 3)
+@pytest.mark.parametrize("module", [payload, tree_module, failure, queue], ids=lambda module: module.__name__)
+def test_the_examples_are_true(module: ModuleType) -> None:
+    assert doctest.testmod(module).failed == 0
 
 
 def test_json_is_a_tree_of_its_values() -> None:
