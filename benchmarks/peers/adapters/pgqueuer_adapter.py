@@ -1,0 +1,81 @@
+"""pgqueuer on asyncpg, which its benchmarks show to be its faster driver."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import uvloop
+from pgqueuer import AsyncpgDriver, PgQueuer, Queries
+
+from benchmarks.peers.adapters.serve import AsyncPeer, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BATCH = 100
+
+
+class Pgqueuer(AsyncPeer):
+    """One entrypoint; enqueued singly and in lists."""
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "version": version("pgqueuer"),
+            "settings": f"asyncpg and uvloop, as in its own benchmark; batch_size={BATCH}, which also batches"
+            " its log; durable tables (its default durability); log kept",
+        }
+
+    def open(self, url: str, *, make: bool) -> None:
+        self.url = url
+        self.run(self._open(make=make))
+
+    async def _open(self, *, make: bool) -> None:
+        self.queries = Queries(AsyncpgDriver(await asyncpg.connect(self.url)))
+        if make:
+            await self.queries.install()
+
+    async def apush(self, message: dict[str, Any]) -> None:
+        await self.queries.enqueue("job", json.dumps(message).encode())
+
+    def push_many(self, messages: Sequence[dict[str, Any]]) -> None:
+        bodies = [json.dumps(message).encode() for message in messages]
+        self.run(self.queries.enqueue(["job"] * len(bodies), bodies, [0] * len(bodies)))
+
+    def start(self) -> None:
+        self.worker = asyncio.run_coroutine_threadsafe(self._work(), self.loop)
+
+    async def _work(self) -> None:
+        self.pgq = PgQueuer(AsyncpgDriver(await asyncpg.connect(self.url)))
+
+        @self.pgq.entrypoint("job")
+        async def job(given: Any) -> None:
+            self.handle(json.loads(given.payload)["n"])
+
+        await self.pgq.qm.run(batch_size=BATCH)
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.pgq.shutdown.set)
+        self.worker.result(timeout=60)
+
+    def left(self) -> int:
+        rows = self.run(self.queries.driver.fetch("SELECT count(*) AS n FROM pgqueuer"))
+        return int(rows[0]["n"])
+
+    def seed(self, finished: int) -> None:
+        """Jobs in its log."""
+        self.run(
+            self.queries.driver.execute(
+                "INSERT INTO pgqueuer_log (job_id, status, priority, entrypoint)"
+                " SELECT n, 'successful', 0, 'job' FROM generate_series(1, $1::bigint) n",
+                finished,
+            )
+        )
+
+
+if __name__ == "__main__":
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    serve(Pgqueuer())

@@ -1,0 +1,82 @@
+"""procrastinate: one worker, many tasks at once on its event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import procrastinate
+
+from benchmarks.peers.adapters.serve import AsyncPeer, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONCURRENCY = 20
+
+
+class Procrastinate(AsyncPeer):
+    """An async task, deferred with defer_async and batch_defer_async."""
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "version": version("procrastinate"),
+            "settings": f"async task, concurrency={CONCURRENCY} (its how-to on concurrency),"
+            " batch_defer_async, LISTEN on, jobs kept (delete_jobs='never', its default); it"
+            " fetches one job a call",
+        }
+
+    def open(self, url: str, *, make: bool) -> None:
+        self.app = procrastinate.App(
+            connector=procrastinate.PsycopgConnector(conninfo=url, max_size=CONCURRENCY + 4)
+        )
+
+        @self.app.task(name="job", queue="q")
+        async def job(n: int, text: str) -> None:  # noqa: ARG001 - a payload has a text
+            self.handle(n)
+
+        self.job = job
+        self.run(self._open(make=make))
+
+    async def _open(self, *, make: bool) -> None:
+        await self.app.open_async()
+        if make:
+            await self.app.schema_manager.apply_schema_async()
+
+    async def apush(self, message: dict[str, Any]) -> None:
+        await self.job.defer_async(**message)
+
+    def push_many(self, messages: Sequence[dict[str, Any]]) -> None:
+        self.run(self.job.batch_defer_async(*messages))
+
+    def start(self) -> None:
+        self.worker = asyncio.run_coroutine_threadsafe(
+            self.app.run_worker_async(queues=["q"], concurrency=CONCURRENCY, install_signal_handlers=False),
+            self.loop,
+        )
+
+    def stop(self) -> None:
+        self.worker.cancel()
+
+    def left(self) -> int:
+        row = self.run(
+            self.app.connector.execute_query_one_async(
+                "SELECT count(*) AS n FROM procrastinate_jobs WHERE status IN ('todo', 'doing')"
+            )
+        )
+        return int(row["n"])
+
+    def seed(self, finished: int) -> None:
+        """Jobs that succeeded."""
+        self.run(
+            self.app.connector.execute_query_async(
+                "INSERT INTO procrastinate_jobs (queue_name, task_name, status)"
+                " SELECT 'q', 'job', 'succeeded' FROM generate_series(1, %(n)s)",
+                n=finished,
+            )
+        )
+
+
+if __name__ == "__main__":
+    serve(Procrastinate())

@@ -1,0 +1,332 @@
+"""What every adapter in Python shares: the protocol with the runner, and the clock.
+
+An adapter is a process that reads a JSON object a line and answers with one. It runs in its system's own
+environment, so this file needs nothing but Python. The runner starts one process that makes and fills the
+queue and others that work; each says what it knows of itself.
+
+    {"do": "describe"}                          the version, and the settings it was given and why
+    {"do": "open", "url": ..., "make": true}    connect; make what the system needs in an empty place
+    {"do": "enqueue", "count": 9, "batch": 3, "size": 200, "seconds": 5}    push so many, or for so long
+    {"do": "start", "listen": false}            begin to work; from then on ticks are said unasked
+    {"do": "stop"}                              stop working, in good order
+    {"do": "left"}                              how many messages are not finished
+    {"do": "pace", "count": 9, "gap": 0.1}      push one by one in that rhythm: when each was called, returned
+    {"do": "began"}                             when each message's handler began, if it was listened to
+    {"do": "roundtrip", "count": 9, "seconds": 5}    one message at a time, from push to handler
+    {"do": "seed", "finished": 9}               finished messages, by SQL
+    {"do": "cycle", "count": 9, "seconds": 5, "size": 200, "waiting": 0}    SQS: send, receive, delete
+
+Times are of the machine's monotonic clock, in nanoseconds, which all processes share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import queue
+import random
+import struct
+import sys
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
+
+TICK = 0.005
+"""Seconds between two looks at how much was handled."""
+STEP = struct.Struct("=qq")
+PIPE = "PEERS_PIPE"
+"""The environment variable with the number of the pipe that handlers in other processes write to."""
+
+
+class NotOffered(Exception):
+    """The system has no such thing, by its own documentation."""
+
+
+def payload(number: int, size: int) -> dict[str, Any]:
+    """A message of about that many bytes of JSON."""
+    return {"n": number, "text": "x" * max(size - 24, 0)}
+
+
+class Peer:
+    """One system, as its documentation says to use it."""
+
+    limit: int | None = None
+    """The largest batch that it takes; None if it takes any."""
+
+    def __init__(self) -> None:
+        self.handled: list[None] = []
+        self.told: Callable[[int, int], None] | None = None
+        """Who is told of each message and of when its handler began; nobody while work is timed."""
+
+    # ---- what a system says and does --------------------------------------------------------------------
+
+    def describe(self) -> dict[str, Any]:
+        """Its version and its settings."""
+        raise NotImplementedError
+
+    def open(self, url: str, *, make: bool) -> None:
+        """Connect, and make what is needed in an empty place."""
+        raise NotImplementedError
+
+    def push(self, message: dict[str, Any]) -> None:
+        """Push one message; it is durable on return."""
+        raise NotImplementedError
+
+    def push_many(self, messages: Sequence[dict[str, Any]]) -> None:
+        """Push many in one call."""
+        raise NotOffered(f"it has no call for {len(messages)} messages")
+
+    def start(self) -> None:
+        """Begin to work in the background: ``handle`` for each message, then the ack."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Stop working, in good order."""
+        raise NotImplementedError
+
+    def left(self) -> int:
+        """How many messages are not finished."""
+        raise NotImplementedError
+
+    def seed(self, finished: int) -> None:
+        """Make so many finished messages."""
+        raise NotOffered(f"nothing to seed {finished} finished messages with")
+
+    def cycle(self, count: int, seconds: float, size: int, waiting: int) -> dict[str, Any]:
+        """Send, receive and delete, one by one: what SQS has."""
+        raise NotOffered(f"only SQS has this: {count}, {seconds}, {size}, {waiting}")
+
+    # ---- what all share ---------------------------------------------------------------------------------
+
+    def handle(self, number: int) -> None:
+        """The handler, which does nothing but be counted. A list counts in many threads without a lock."""
+        self.handled.append(None)
+        if self.told is not None:
+            self.told(number, time.monotonic_ns())
+
+    def push_each(self, messages: Iterator[dict[str, Any]], until: float) -> int:
+        """Push one by one, as fast as one caller can; how many."""
+        count = 0
+        for message in messages:
+            self.push(message)
+            count += 1
+            if time.monotonic() > until:
+                break
+        return count
+
+    def push_batches(self, messages: Iterator[dict[str, Any]], batch: int, until: float) -> int:
+        """Push in batches; how many."""
+        count, size = 0, min(batch, self.limit or batch)
+        while some := list(itertools.islice(messages, size)):
+            self.push_many(some)
+            count += len(some)
+            if time.monotonic() > until:
+                break
+        return count
+
+
+class AsyncPeer(Peer):
+    """A system that lives on an event loop, which runs in a thread of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Do it on the loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    async def apush(self, message: dict[str, Any]) -> None:
+        """Push one message."""
+        raise NotImplementedError
+
+    def push(self, message: dict[str, Any]) -> None:
+        self.run(self.apush(message))
+
+    def push_each(self, messages: Iterator[dict[str, Any]], until: float) -> int:
+        return int(self.run(self._push_each(messages, until)))
+
+    async def _push_each(self, messages: Iterator[dict[str, Any]], until: float) -> int:
+        count = 0
+        for message in messages:
+            await self.apush(message)
+            count += 1
+            if time.monotonic() > until:
+                break
+        return count
+
+
+class PullPeer(Peer):
+    """A system without workers: a loop takes messages and finishes them, and runs no handler."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._over = threading.Event()
+        self._thread = threading.Thread()
+
+    def take(self) -> list[int]:
+        """Take some messages and finish them; their numbers."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        self._over.clear()
+        self._thread = threading.Thread(target=self._loop, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._over.is_set():
+            numbers = self.take()
+            for number in numbers:
+                self.handle(number)
+            if not numbers:
+                time.sleep(IDLE)
+
+
+IDLE = 0.001
+"""How long a loop without workers sleeps when it found nothing: short, for the sake of its latency."""
+
+
+class PipePeer(Peer):
+    """A system whose handlers run in processes of its own: they tell of each message through a pipe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._read, write = os.pipe()
+        os.set_inheritable(write, True)  # noqa: FBT003 - what it takes
+        os.environ[PIPE] = str(write)
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        rest = b""
+        while given := rest + os.read(self._read, 1 << 16):
+            whole = len(given) // STEP.size * STEP.size
+            for number, began in STEP.iter_unpack(given[:whole]):
+                self.handled.append(None)
+                if self.told is not None:
+                    self.told(number, began)
+            rest = given[whole:]
+
+
+def tell(number: int) -> None:
+    """Say in a handler's process that a message is being handled."""
+    os.write(int(os.environ[PIPE]), STEP.pack(number, time.monotonic_ns()))
+
+
+class Service:
+    """Answers the runner."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._out = os.fdopen(os.dup(1), "w", buffering=1)
+        os.dup2(2, 1)  # what a system prints is not an answer
+        self._lock = threading.Lock()
+        self._next = 0
+        self._began: list[tuple[int, int]] = []
+        self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        """Answer until the runner has no more to ask."""
+        threading.Thread(target=self._tick, daemon=True).start()
+        for line in sys.stdin:
+            asked = json.loads(line)
+            try:
+                self._say(getattr(self, f"do_{asked.pop('do')}")(**asked))
+            except NotOffered as reason:
+                self._say({"refused": str(reason)})
+            except Exception:  # noqa: BLE001 - whatever it was, the runner is told
+                self._say({"failed": traceback.format_exc()})
+        os._exit(0)  # threads of a system may be left; the place is thrown away
+
+    def _say(self, answer: dict[str, Any] | None) -> None:
+        with self._lock:
+            self._out.write(json.dumps(answer or {}) + "\n")
+
+    def _tick(self) -> None:
+        said = 0
+        while True:
+            time.sleep(TICK)
+            done, now = len(self._peer.handled), time.monotonic_ns()
+            if done != said:
+                said = done
+                self._say({"tick": [now, done]})
+
+    def _messages(self, count: int, size: int) -> Iterator[dict[str, Any]]:
+        for _ in range(count):
+            self._next += 1
+            yield payload(self._next, size)
+
+    def do_describe(self) -> dict[str, Any]:
+        return self._peer.describe()
+
+    def do_open(self, url: str, *, make: bool) -> None:
+        self._peer.open(url, make=make)
+
+    def do_enqueue(self, count: int, batch: int, size: int, seconds: float) -> dict[str, Any]:
+        messages, started = self._messages(count, size), time.monotonic()
+        if batch == 1:
+            pushed = self._peer.push_each(messages, started + seconds)
+        else:
+            pushed = self._peer.push_batches(messages, batch, started + seconds)
+        return {"count": pushed, "seconds": time.monotonic() - started}
+
+    def do_start(self, *, listen: bool) -> None:
+        self._peer.told = self._hear if listen else None
+        self._peer.start()
+
+    def _hear(self, number: int, began: int) -> None:
+        self._began.append((number, began))
+        self._heard.put(number)
+
+    def do_stop(self) -> None:
+        self._peer.stop()
+
+    def do_left(self) -> dict[str, Any]:
+        return {"left": self._peer.left()}
+
+    def do_began(self) -> dict[str, Any]:
+        found, self._began = self._began, []
+        return {"began": found}
+
+    def do_pace(self, count: int, gap: float, size: int) -> dict[str, Any]:
+        """Push in a rhythm that does not wait for a push that is late, and is a little uneven."""
+        pushed, due = [], time.monotonic()
+        for message in self._messages(count, size):
+            time.sleep(max(0.0, due - time.monotonic()))
+            due += gap * random.uniform(0.5, 1.5)  # noqa: S311 - so that no rhythm helps
+            called = time.monotonic_ns()
+            self._peer.push(message)
+            pushed.append((message["n"], called, time.monotonic_ns()))
+        return {"pushed": pushed}
+
+    def do_roundtrip(self, count: int, seconds: float, size: int) -> dict[str, Any]:
+        """Push one and wait until it is handled, again and again; the worker has been started."""
+        started, done = time.monotonic(), 0
+        for message in self._messages(count, size):
+            self._peer.push(message)
+            self._heard.get(timeout=30)
+            done += 1
+            if time.monotonic() > started + seconds:
+                break
+        return {"count": done, "seconds": time.monotonic() - started}
+
+    def do_seed(self, finished: int) -> None:
+        self._peer.seed(finished)
+
+    def do_cycle(self, **given: Any) -> dict[str, Any]:
+        return self._peer.cycle(**given)
+
+
+def serve(peer: Peer) -> None:
+    """Be the adapter of a system."""
+    Service(peer).run()

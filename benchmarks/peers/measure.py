@@ -1,0 +1,254 @@
+"""What is measured of one system in one place: the steps, and what was used meanwhile."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import NamedTuple, Self
+
+from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
+from benchmarks.peers.catalogue import System
+from benchmarks.peers.figures import percentile
+from benchmarks.peers.place import Place
+from benchmarks.peers.process import cpu_seconds, peak_memory, written
+
+Figures = dict[str, float | None]
+BATCH = 1000
+WARM = 200
+"""Messages that pass through before anything is timed."""
+LOOK = 0.002
+"""Seconds between two looks at how far the workers are."""
+STUCK = 60.0
+"""Seconds without any progress after which a system is given up."""
+
+
+class Plan(NamedTuple):
+    """How much of everything."""
+
+    messages: int
+    seconds: float
+    """What a step may take: a slow system does less, and is not waited for."""
+    paced: int
+    """Messages that are pushed to an idle system to see how soon they are handled."""
+    size: int = 200
+    batch: int = BATCH
+
+
+class Use(NamedTuple):
+    """What was used up to a moment."""
+
+    client: float
+    server: float
+    written: float
+
+    def since(self, before: Use) -> Use:
+        """What was used from one moment to another."""
+        return Use(*(now - then for now, then in zip(self, before, strict=True)))
+
+
+class Worked(NamedTuple):
+    """How workers got on: messages, seconds and use from the first handler on."""
+
+    messages: int
+    seconds: float
+    use: Use
+    memory: int
+
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+        return self.messages / max(self.seconds, 1e-6)
+
+
+class Session:
+    """One system in one empty place: a process that fills it, and others that work."""
+
+    def __init__(self, system: System, place: Place, plan: Plan) -> None:
+        self.system, self.place, self.plan = system, place, plan
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.control = self._stack.enter_context(Adapter(self.system))
+        self.said = self.control.ask("describe")
+        self.control.ask("open", url=self.place.url, make=True)
+        self.workers = [self.another()]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def another(self) -> Adapter:
+        """One more process, that works."""
+        worker = self._stack.enter_context(Adapter(self.system))
+        worker.ask("open", url=self.place.url, make=False)
+        return worker
+
+    def use(self) -> Use:
+        """What was used so far."""
+        pids, log = self._pids(), self.place.written()
+        return Use(cpu_seconds(pids), self.place.cpu(), written(pids) if log is None else log)
+
+    def _pids(self) -> list[int]:
+        return [self.control.pid, *(each.pid for each in self.workers)]
+
+    # ---- steps ------------------------------------------------------------------------------------------
+
+    def enqueue(self, count: int, batch: int, seconds: float | None = None) -> tuple[int, float]:
+        """Push; how many, and in how many seconds. One by one where there is nothing else."""
+        asked = {"count": count, "size": self.plan.size, "seconds": seconds or self.plan.seconds}
+        try:
+            found = self.control.ask("enqueue", batch=batch, **asked)
+        except Refused:
+            found = self.control.ask("enqueue", batch=1, **asked)
+        return found["count"], found["seconds"]
+
+    def work(self, count: int, *, seconds: float | None = None, rest: int | None = 0) -> Worked:
+        """Let the workers handle so many, or for so long, until no more than the rest is left.
+
+        The clock starts with the first message handled, so that nobody's start is counted.
+        """
+        base, limit = self._done(), seconds or self.plan.seconds
+        for worker in self.workers:
+            worker.tell("start", listen=False)
+        for worker in self.workers:
+            worker.answer()
+        self._reach(base + 1, until=None)
+        first, began, before = self._done(), time.monotonic(), self.use()
+        self._reach(base + count, until=began + limit)
+        done = self._done()
+        if done >= base + count and rest is not None:
+            self._settled(rest)
+        took, use, memory = time.monotonic() - began, self.use().since(before), peak_memory(self._pids())
+        self._stop()
+        # So few that the first look saw them all are all counted.
+        return Worked(done - (first if done > first else base), took, use, memory)
+
+    def _done(self) -> int:
+        return sum(each.done for each in self.workers)
+
+    def _reach(self, count: int, until: float | None) -> None:
+        seen, moved = self._done(), time.monotonic()
+        while (done := self._done()) < count and (until is None or time.monotonic() < until):
+            if done != seen:
+                seen, moved = done, time.monotonic()
+            if time.monotonic() > moved + STUCK:
+                raise AdapterFailed(f"{self.system.name} handles nothing: {done} of {count}")
+            time.sleep(LOOK)
+
+    def _settled(self, rest: int) -> None:
+        """Wait until what was handled is finished too: an ack may come later."""
+        end = time.monotonic() + STUCK
+        while (left := self.control.ask("left")["left"]) > rest:
+            if time.monotonic() > end:
+                raise AdapterFailed(f"{self.system.name} leaves {left} messages unfinished")
+            time.sleep(LOOK)
+
+    def _stop(self) -> None:
+        for worker in self.workers:
+            worker.tell("stop")
+        for worker in self.workers:
+            worker.answer()
+
+    def roundtrip(self) -> float:
+        """Messages a second when each waits for the one before it to be handled."""
+        self.control.ask("start", listen=True)
+        asked = {"size": self.plan.size}
+        self.control.ask("roundtrip", count=20, seconds=self.plan.seconds, **asked)
+        found = self.control.ask("roundtrip", count=self.plan.messages, seconds=self.plan.seconds, **asked)
+        self.control.ask("stop")
+        return float(found["count"] / found["seconds"])
+
+    def latency(self, count: int, gap: float) -> tuple[list[float], list[float]]:
+        """Milliseconds from a push's call, and from its return, to the handler, in another process."""
+        worker, base = self.workers[0], self._done()
+        worker.ask("start", listen=True)
+        self.control.ask("pace", count=10, gap=0.05, size=self.plan.size)
+        self._reach(base + 10, until=time.monotonic() + STUCK)
+        pushed = self.control.ask("pace", count=count, gap=gap, size=self.plan.size)["pushed"]
+        self._reach(base + 10 + count, until=time.monotonic() + STUCK)
+        worker.ask("stop")
+        began = dict(worker.ask("began")["began"])
+        known = [each for each in pushed if each[0] in began]
+        called = [(began[number] - called) / 1e6 for number, called, _ in known]
+        return called, [(began[number] - returned) / 1e6 for number, _, returned in known]
+
+
+def whole(session: Session) -> Figures:
+    """Everything that is measured of a system at one size."""
+    plan, figures = session.plan, Figures()
+    session.enqueue(WARM, plan.batch)
+    session.work(WARM)
+    count, seconds = session.enqueue(plan.messages, 1)
+    figures["enqueue, single"] = count / seconds
+    alone = session.work(count, seconds=3 * plan.seconds)
+    if alone.messages < count // 2:  # too slow to empty it: what follows needs an empty queue
+        session.work(count, seconds=10 * plan.seconds)
+    figures["round trips"] = session.roundtrip()
+    figures |= latencies(session, min(count / seconds, alone.rate))
+    return figures | bulk(session, expected=alone.rate)
+
+
+def latencies(session: Session, rate: float) -> Figures:
+    """How soon a handler begins, at idle and at half of what one caller and one worker can do."""
+    plan = session.plan
+    called, returned = session.latency(plan.paced, 0.075)
+    pushing = percentile([one - other for one, other in zip(called, returned, strict=True)], 0.5) / 1000
+    half = min(rate, 1 / pushing) / 2
+    loaded = session.latency(min(plan.messages, max(10, int(half * plan.seconds))), 1 / half)
+    return spread("idle", called, returned) | spread("half load", *loaded) | {"half load": half}
+
+
+def spread(load: str, called: list[float], returned: list[float]) -> Figures:
+    """The middle and the worst hundredth of latencies, from the call of a push and from its return."""
+    figures: Figures = {}
+    for part, name in ((0.5, "p50"), (0.99, "p99")):
+        figures[f"latency {load}, {name}"] = percentile(called, part)
+        figures[f"latency {load} from return, {name}"] = percentile(returned, part)
+    return figures
+
+
+def bulk(session: Session, expected: float) -> Figures:
+    """Many messages in batches, worked off, and what each of them cost."""
+    plan = session.plan
+    wanted = int(min(plan.messages, max(2 * WARM, expected * plan.seconds * 2)))
+    before = session.use()
+    count, seconds = session.enqueue(wanted, plan.batch)
+    pushing = session.use().since(before)
+    worked = session.work(count)
+    figures: Figures = {"enqueue, batch": count / seconds, "work": worked.rate}
+    return figures | costs(pushing, count, worked) | leftovers(session.place, worked)
+
+
+def costs(pushing: Use, pushed: int, worked: Worked) -> Figures:
+    """What a message costs from push to ack: CPU seconds for 10,000, and bytes written."""
+    each = [
+        one / pushed + other / max(worked.messages, 1) for one, other in zip(pushing, worked.use, strict=True)
+    ]
+    return {"client CPU": each[0] * 10_000, "server CPU": each[1] * 10_000, "bytes": each[2]}
+
+
+def leftovers(place: Place, worked: Worked) -> Figures:
+    """What is there at the end: dead tuples, and memory in megabytes."""
+    time.sleep(1.1 if place.pids else 0)  # PostgreSQL tells its statistics once a second
+    memory = place.memory()
+    return {
+        "dead tuples": place.dead(),
+        "client memory": worked.memory / 1e6,
+        "server memory": memory / 1e6 if memory else None,
+    }
+
+
+def limits(system: System, place: Place, plan: Plan) -> Figures:
+    """The bare loop's figures, in batches and one by one."""
+    with Adapter(system) as bare:
+        bare.ask("open", url=place.url, make=True)
+        few = max(50, min(plan.messages // 50, 500))
+        many = {"messages": plan.messages, "batch": plan.batch, "size": plan.size}
+        batch = bare.ask("limit", **many)
+        single = bare.ask("limit", messages=few, batch=1, size=plan.size)
+    return {
+        "enqueue, batch": plan.messages / batch["push"],
+        "work": plan.messages / (batch["claim"] + batch["settle"]),
+        "enqueue, single": few / single["push"],
+        "round trips": few / sum(single.values()),
+    }

@@ -1,0 +1,71 @@
+"""What processes and their children have used so far, from /proc."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(roots: Iterable[int]) -> float:
+    """CPU time of these processes and all below them, those that have ended included."""
+    return sum(_cpu(pid) for pid in tree(roots))
+
+
+def peak_memory(roots: Iterable[int]) -> int:
+    """The most memory each of these processes and those below them had, together, in bytes."""
+    return sum(_field(pid, "status", "VmHWM:") * 1024 for pid in tree(roots))
+
+
+def shared_memory(roots: Iterable[int]) -> int:
+    """The memory of these processes and those below them, what they share counted once, in bytes."""
+    return sum(_field(pid, "smaps_rollup", "Pss:") * 1024 for pid in tree(roots))
+
+
+def written(roots: Iterable[int]) -> int:
+    """Bytes that these processes and those below them handed to write()."""
+    return sum(_field(pid, "io", "wchar:") for pid in tree(roots))
+
+
+def tree(roots: Iterable[int]) -> set[int]:
+    """These processes and all below them."""
+    below: dict[int, list[int]] = defaultdict(list)
+    for folder in PROC.glob("[0-9]*"):
+        fields = _stat(int(folder.name))
+        if fields:
+            below[int(fields[1])].append(int(folder.name))
+    found: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        pid = waiting.pop()
+        found.add(pid)
+        waiting += below[pid]
+    return found
+
+
+def _cpu(pid: int) -> float:
+    # User and system time, and that of children who have ended and been waited for.
+    return sum(map(int, _stat(pid)[11:15])) / TICKS
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields after the name, which may contain anything."""
+    return _read(pid, "stat").rpartition(")")[2].split()
+
+
+def _field(pid: int, file: str, name: str) -> int:
+    for line in _read(pid, file).splitlines():
+        if line.startswith(name):
+            return int(line.split()[1])
+    return 0
+
+
+def _read(pid: int, file: str) -> str:
+    try:
+        return (PROC / str(pid) / file).read_text()
+    except OSError:  # it has ended, or is somebody else's
+        return ""
