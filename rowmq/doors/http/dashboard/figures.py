@@ -15,6 +15,8 @@ from rowmq.doors.http.dashboard.charts import Line, chart, plain, seconds
 Reach = Literal["hour", "day"]
 SPANS: dict[Reach, tuple[timedelta, int]] = {"hour": (MINUTE, 60), "day": (QUARTER, 96)}
 """How long a sample of each reach is, and how many make it."""
+LATE: dict[Reach, int] = {"hour": 2, "day": 1}
+"""How many of the last samples may still be to come."""
 LATELY = 5
 """How many samples a rate is the mean of, so that it neither jumps nor lags."""
 MEDIAN, NEARLY_ALL = 0.5, 0.99
@@ -62,10 +64,13 @@ def begins(reach: Reach, now: datetime) -> datetime:
     return EPOCH + (now - EPOCH) // span * span - count * span
 
 
-def activity(reach: Reach, now: datetime, samples: Iterable[Sample]) -> Activity:
-    """What samples say about the time up to now."""
+def activity(reach: Reach, now: datetime, samples: Sequence[Sample]) -> Activity:
+    """What samples say about the time up to now; what may not be sampled yet is not taken for nothing."""
     span, count = SPANS[reach]
-    times = [begins(reach, now) + place * span for place in range(count)]
+    first = begins(reach, now)
+    newest = max((each.at for each in samples), default=first)
+    first -= span * min(LATE[reach], (first + count * span - newest) // span - 1)
+    times = [first + place * span for place in range(count)]
     places = {time: place for place, time in enumerate(times)}
     found: list[list[Sample]] = [[] for _ in times]
     for each in samples:

@@ -6,8 +6,8 @@ from datetime import datetime
 from rowmq.core.monitor import KEPT, Monitor, Sample
 from rowmq.doors.http.dashboard.figures import SPANS, Reach, begins
 
-LATE = 3
-"""How many of the last samples are read again, because theirs may have come late."""
+AGAIN = 3
+"""How many of the last samples are read again, because some may have come late."""
 
 
 class Past:
@@ -20,7 +20,7 @@ class Past:
 
     def upto(self, now: datetime, monitor: Monitor) -> list[Sample]:
         """All that are shown now, oldest first; the store is asked only for what may be new."""
-        first = begins(self._reach, now)
+        first = begins(self._reach, now) - AGAIN * SPANS[self._reach][0]
         self._read(monitor, max(first, self._since(now)), now)
         self._found = {at: found for at, found in self._found.items() if at >= first}
         return [sample for at in sorted(self._found) for sample in self._found[at]]
@@ -31,7 +31,7 @@ class Past:
         if self._asked is None or self._asked > now:
             self._found = {}
             return now - KEPT[span]
-        return self._asked - LATE * span
+        return self._asked - AGAIN * span
 
     def _read(self, monitor: Monitor, since: datetime, now: datetime) -> None:
         fresh = monitor.samples(SPANS[self._reach][0], since, now=now)

@@ -13,6 +13,15 @@
     ask.open = false;
     if (focus) ask.querySelector("summary").focus();
   };
+  // The focus stays in an open form, and goes round in it.
+  const stay = (ask, event) => {
+    const inside = [...ask.querySelectorAll("form input:not([type=hidden]), form select, form textarea, form button, form a")];
+    const place = inside.indexOf(document.activeElement);
+    const end = event.shiftKey ? 0 : inside.length - 1;
+    if (place !== -1 && place !== end) return;
+    event.preventDefault();
+    inside[event.shiftKey ? inside.length - 1 : 0].focus();
+  };
   document.addEventListener("toggle", (event) => {
     if (!event.target.matches("details.ask") || !event.target.open) return;
     for (const other of document.querySelectorAll("details.ask[open]")) {
@@ -25,12 +34,14 @@
     const cancel = event.target.closest("[data-close]");
     if (cancel) close(cancel.closest("details.ask"), true);
     for (const ask of document.querySelectorAll("details.ask[open]")) {
-      if (!ask.contains(event.target)) close(ask, false);
+      // The shade around an open form belongs to the element itself.
+      if (!ask.contains(event.target) || event.target === ask) close(ask, event.target === ask);
     }
   });
   document.addEventListener("keydown", (event) => {
     const ask = document.querySelector("details.ask[open]");
     if (event.key === "Escape" && ask) close(ask, true);
+    if (event.key === "Tab" && ask) stay(ask, event);
     if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest("input, textarea, select")) {
       const search = document.querySelector("input[type=search]");
       if (search) {
