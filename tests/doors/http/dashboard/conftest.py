@@ -5,9 +5,10 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from rowmq.runtime.client import Client, connect
+from tests.doors.http.dashboard.looking import HEIGHT, PATIENCE, WIDTH
 from tests.doors.http.dashboard.visiting import Visitor
 from tests.doors.http.serving import serving
 from tests.servers import ServerMissingError, skip_or_fail
@@ -45,3 +46,31 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, chromium_sandbox=sandbox)
         yield started
         started.close()
+
+
+@pytest.fixture
+def page(browser: Browser, url: str) -> Iterator[Page]:
+    """A page of the dashboard, as wide as a desk's."""
+    with browser.new_context(base_url=url) as context:
+        yield _patient(context)
+
+
+@pytest.fixture
+def bare(browser: Browser, url: str) -> Iterator[Page]:
+    """The same without script."""
+    with browser.new_context(base_url=url, java_script_enabled=False) as context:
+        yield _patient(context)
+
+
+@pytest.fixture
+def phone(browser: Browser, url: str) -> Iterator[Page]:
+    """The same on a phone."""
+    size = ViewportSize(width=WIDTH, height=HEIGHT)
+    with browser.new_context(base_url=url, viewport=size, has_touch=True, is_mobile=True) as context:
+        yield _patient(context)
+
+
+def _patient(context: BrowserContext) -> Page:
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    return page
