@@ -5,9 +5,11 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from rowmq.core.errors import MissingDependency
+from rowmq.pipeline.quiet import quietly
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,16 +42,18 @@ def session(master: str | None = None, *, name: str = "rowmq", **settings: str) 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if master is None or master.startswith("local"):
+    local = master is None or master.startswith("local")
+    if local:
         check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise the python3 of PATH, without us
     builder = SparkSession.builder.appName(name)
     given = {key.replace("_", "."): value for key, value in settings.items()}
-    for key, value in (_defaults(master) | given).items():
+    for key, value in ((QUICK if local else {}) | ALWAYS | given).items():
         builder = builder.config(key, value)
     if master is not None and master.startswith("sc://"):
         return builder.remote(master).getOrCreate()
-    made = builder.master(master or "local[*]").getOrCreate()
+    with quietly(given) if local else nullcontext():
+        made = builder.master(master or "local[*]").getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
 
@@ -83,8 +87,3 @@ def check_java() -> None:
         raise MissingDependency(f"{java} is no Java that works: {remedy}")
     if int(version.group(1)) < OLDEST_JAVA:
         raise MissingDependency(f"Spark needs Java 17 or newer, and {java} is {version.group(1)}: {remedy}")
-
-
-def _defaults(master: str | None) -> dict[str, str]:
-    """What is set unless the caller says otherwise; on a cluster nothing but the time zone."""
-    return ALWAYS if master is not None and not master.startswith("local") else QUICK | ALWAYS

@@ -1,8 +1,9 @@
 """A Spark driver that kills itself, its JVM and all of their Python processes at a chosen point.
 
-``python -m tests.pipeline.doomed URL FOLDER POINT``: the queue ``jobs`` is streamed in batches of 500 through
-a handler, and what was handled is written to ``FOLDER/out.txt``, one seq a line. With ``workers`` or
-``microbatch`` as POINT the queue is worked on in that mode, and a handler kills everything.
+``python -m tests.pipeline.doomed URL FOLDER POINT [MODE]``: the queue ``jobs`` is streamed in batches of 500
+through a handler, and what was handled is written to ``FOLDER/out.txt``, one seq a line. With ``workers`` or
+``microbatch`` as POINT the queue is worked on in that mode, and a handler kills everything. With one of them
+as MODE the queue ``held`` is worked on beside the stream, and a handler of it runs when everything dies.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +32,18 @@ if TYPE_CHECKING:
     from rowmq.runtime.client import Client
 
 BATCH = 500
+HELD = 20
+"""Messages of the other queue."""
 LEASE = "2"
 CLAIMED, HANDLING, SUNK, COMMITTED = "claimed", "handling", "sunk", "committed"
 """After the claim and before the offset log; in a handler; after the sink and before the commit log; after
 the commit log and before the ack."""
 
 
-def die() -> None:
-    """Kill everything in this process's session, and this process last."""
+def die(after: Path | None = None) -> None:
+    """Kill everything in this process's session, this process last; if a file is named, once it is there."""
+    while after is not None and not after.exists():
+        time.sleep(0.05)
     mine = os.getpid()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != mine and in_session(int(entry.name), os.getsid(0)):
@@ -52,7 +59,12 @@ def in_session(process: int, leader: int) -> bool:
 
 
 def stream(
-    spark: SparkSession, url: str, folder: Path, handler: Callable[[ClaimedMessage], Any], point: str = ""
+    spark: SparkSession,
+    url: str,
+    folder: Path,
+    handler: Callable[[ClaimedMessage], Any],
+    point: str = "",
+    after: Path | None = None,
 ) -> None:
     """Stream what is there through the handler into the file, and die at the point."""
 
@@ -61,7 +73,7 @@ def stream(
         with (folder / "out.txt").open("a") as out:
             out.writelines(f"{seq}\n" for seq in seqs)
         if point == SUNK:
-            die()
+            die(after)
 
     options = {"url": url, "queue": "jobs", "maxRowsPerTrigger": str(BATCH), "lease": LEASE}
     messages = spark.readStream.format("rowmq").options(**options).load()
@@ -72,18 +84,33 @@ def stream(
     query.awaitTermination()
 
 
-def working(url: str, handler: Callable[[ClaimedMessage], Any]) -> Callable[[], Client]:
+def working(url: str, handler: Callable[[ClaimedMessage], Any], queue: str = "jobs") -> Callable[[], Client]:
     """What makes a client with this handler."""
 
     def load() -> Client:
         mq = rowmq.connect(url)
-        mq.handler("jobs")(handler)
+        mq.handler(queue)(handler)
         return mq
 
     return load
 
 
-def main(url: str, folder: str, point: str) -> None:
+def work_beside(spark: SparkSession, url: str, mode: str, begun: Path) -> None:
+    """Work on another queue in a thread, with a handler that says when it has begun and never ends."""
+
+    def hold(message: ClaimedMessage) -> None:
+        if message.payload == HELD // 2:
+            begun.touch()
+            time.sleep(600)
+
+    load = working(url, hold, "held")
+    options: Any = {"mode": mode, "tasks": 1, "concurrency": 1}
+    threading.Thread(target=work, args=(spark, load(), load), kwargs=options, daemon=True).start()
+
+
+def main(url: str, folder: str, point: str, mode: str = "") -> None:
+    after = Path(folder) / "held" if mode else None
+
     class Reader(StreamReader):
         def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
             if point == COMMITTED and start["n"]:
@@ -99,14 +126,16 @@ def main(url: str, folder: str, point: str) -> None:
 
     def handle(message: ClaimedMessage) -> None:
         if point in (HANDLING, "workers", "microbatch") and message.payload == BATCH - 1:
-            die()
+            die(after)
 
     spark = session("local[2]", **QUICK)
     spark.dataSource.register(Source)
     if point in ("workers", "microbatch"):
         load = working(url, handle)
         work(spark, load(), load, mode=point, tasks=2, stop_when_empty=True)  # type: ignore[arg-type]
-    stream(spark, url, Path(folder), handle, point)
+    if after is not None:
+        work_beside(spark, url, mode, after)
+    stream(spark, url, Path(folder), handle, point, after)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rowmq.pipeline import register, session
+from rowmq.pipeline import session
 from rowmq.pipeline.lake import archive, replay, replaying
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.manifest import Batches
@@ -96,8 +96,7 @@ def doom_replay(point: str) -> None:
 
 def main(job: str, point: str, url: str, lake: str) -> None:
     spark = session("local[2]", **QUICK)
-    register(spark)
-    if job == "archive":
+    if job == "archive":  # without register(): Spark finds the format by itself
         doom_archive(point, lake)
         archive.archive(spark, url, lake, ttl=TTL)
     else:

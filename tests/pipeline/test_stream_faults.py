@@ -16,7 +16,7 @@ import rowmq
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.outcome import ACK
 from rowmq.pipeline.handlers.work import work
-from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, SUNK, stream, working
+from tests.pipeline.doomed import BATCH, CLAIMED, COMMITTED, HANDLING, HELD, SUNK, stream, working
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 COUNT, TAKEN = 1500, 200
 ROOT = Path(__file__).parents[2]
+NOISE = ("incubator", "log4j", "loopback", "native-hadoop", "default log level", "WARN")
+"""What Spark says when it starts, if it is let."""
 pytestmark = pytest.mark.timeout(400)  # a JVM starts, and is killed
 TABLE = {
     (CLAIMED, False): 0,
@@ -39,14 +41,16 @@ TABLE = {
 """How many messages come twice, by where the query was killed and whether a rival took some meanwhile."""
 
 
-def killed(url: str, folder: Path, point: str) -> None:
-    """Start a query that dies, and wait until it has."""
-    command = [sys.executable, "-m", "tests.pipeline.doomed", url, str(folder), point]
+def killed(url: str, folder: Path, *point: str) -> None:
+    """Start a query that dies, and wait until it has; Spark has started quietly."""
+    command = [sys.executable, "-m", "tests.pipeline.doomed", url, str(folder), *point]
     with (folder / "log.txt").open("wb") as log:
         ran = subprocess.run(
             command, cwd=ROOT, stdout=log, stderr=log, check=False, timeout=300, start_new_session=True
         )
-    assert ran.returncode == -signal.SIGKILL, (folder / "log.txt").read_text()[-2000:]
+    said = (folder / "log.txt").read_text()
+    assert ran.returncode == -signal.SIGKILL, said[-2000:]
+    assert not [word for word in NOISE if word in said], said[:2000]
 
 
 def wait_until(condition: Callable[[], object]) -> None:
@@ -70,15 +74,15 @@ def seqs_of(folder: Path) -> list[int]:
     return [int(line) for line in out.read_text().splitlines()] if out.exists() else []
 
 
-def check(spark: SparkSession, url: str, folder: Path, point: str, *, rivals: bool) -> None:
+def check(spark: SparkSession, url: str, folder: Path, point: str, *modes: str, rivals: bool = False) -> None:
     with rowmq.connect(url) as mq:
         jobs = mq.queue("jobs", max_attempts=10)
         jobs.push_many(range(COUNT))
-        killed(url, folder, point)
+        killed(url, folder, point, *modes)
         taken = rival(mq.store) if rivals else []
         stream(spark, url, folder, lambda _: None)
         stats = jobs.stats()
-        every = [each.seq for each in mq.store.history.scan(*mq.store.history.bounds())]
+        every = [each.seq for each in mq.store.history.scan(*mq.store.history.bounds(), queue="jobs")]
     seen = Counter(seqs_of(folder) + taken)
     assert (stats.done, stats.leased, stats.ready) == (COUNT, 0, 0)
     assert sorted(seen) == every
@@ -86,12 +90,23 @@ def check(spark: SparkSession, url: str, folder: Path, point: str, *, rivals: bo
 
 
 @pytest.mark.parametrize(
-    ("store_url", "point"), [("sqlite", SUNK), ("postgres", HANDLING)], indirect=["store_url"]
+    ("store_url", "point", "mode"),
+    [("sqlite", SUNK, "workers"), ("postgres", HANDLING, "microbatch")],
+    indirect=["store_url"],
 )
-def test_a_killed_query_loses_nothing_and_repeats_only_what_was_sunk_and_not_committed(
-    spark: SparkSession, store_url: str, tmp_path: Path, point: str
+def test_a_killed_query_loses_nothing_and_what_work_beside_it_held_comes_back(
+    spark: SparkSession, store_url: str, tmp_path: Path, point: str, mode: Any
 ) -> None:
-    check(spark, store_url, tmp_path, point, rivals=False)
+    load = working(store_url, lambda _: None, "held")
+    with load() as mq:
+        held = mq.queue("held", max_attempts=10, lease=2)
+        held.push_many(range(HELD))
+        check(spark, store_url, tmp_path, point, mode)
+        assert held.stats().done < HELD
+        wait_until(lambda: held.stats().leased == 0)
+        work(spark, mq, load, mode=mode, tasks=1, stop_when_empty=True)
+        stats = held.stats()
+    assert (stats.done, stats.leased, stats.ready, stats.dead) == (HELD, 0, 0, 0)
 
 
 @pytest.mark.soak
