@@ -17,9 +17,10 @@ import trustme
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.errors import InvalidSetting, SchemaOutdated, StoreUnavailable
 from rowmq.core.message import Batch, Pushed
-from rowmq.core.outcome import ACK, Settled
+from rowmq.core.monitor import MINUTE
+from rowmq.core.outcome import ACK, Settled, State
 from rowmq.stores import open_store
-from rowmq.testing.build import message, messages
+from rowmq.testing.build import T0, after, message, messages
 from tests.servers import Server, ServerMissingError, connect_redis, free_port, redis_server, skip_or_fail
 from tests.stores.test_redis import live
 
@@ -286,11 +287,22 @@ def test_the_rights_that_are_documented_are_enough(server: Server, admin: redis.
         assert store.history.find().records
         assert store.topics.bindings()
         assert store.consumers.list() is not None
+        watch(store)
         assert store.queues.drop("q")
         store.wait(["letters"], timedelta(0))
         assert not store.wait(["letters"], timedelta(milliseconds=1))
     with connect_redis(url) as limited, pytest.raises(redis.ResponseError, match="permission"):
         limited.get("something")
+
+
+def watch(store: Any) -> None:
+    """Do everything that a monitor can."""
+    assert store.monitor.counts(["letters"])["letters"].ready
+    assert store.monitor.page("letters", State.READY).records
+    assert store.monitor.failed("q", "").place is None
+    assert store.monitor.sample(now=after(120)) > 0
+    assert store.monitor.samples(MINUTE, T0)
+    assert store.monitor.health().settings["appendonly"] == "yes"
 
 
 def test_a_user_without_a_right_is_told_so(server: Server, admin: redis.Redis) -> None:

@@ -12,8 +12,9 @@ Only what goes through the store's own connections is counted, exactly as the st
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sqlalchemy import event
 
@@ -159,3 +160,85 @@ def _handler_reads(connection: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute("SHOW SESSION STATUS LIKE 'Handler_read%'")
         return sum(int(value) for _, value in cursor.fetchall())
+
+
+class Scan(NamedTuple):
+    """How a plan reads a table: whole or by an index, and how many rows; SQLite does not tell those."""
+
+    table: str
+    whole: bool
+    rows: int
+    statement: str
+
+
+@contextmanager
+def planned(store: SQLStore) -> Iterator[list[Scan]]:
+    """Collect how the statements that a store sends meanwhile read their tables, on SQLite and PostgreSQL."""
+    scans: list[Scan] = []
+    watch = _watch_sqlite if store.database.engine.dialect.name == "sqlite" else _watch_postgres
+    engine = store.database.engine
+    endings: dict[int, Callable[[], None]] = {}
+
+    def checkout(connection: Any, _record: Any, _proxy: Any) -> None:
+        endings[id(connection)] = watch(connection, scans)
+
+    def checkin(connection: Any, _record: Any) -> None:
+        endings.pop(id(connection))()
+
+    event.listen(engine, "checkout", checkout)
+    event.listen(engine, "checkin", checkin)
+    try:
+        yield scans
+    finally:
+        event.remove(engine, "checkout", checkout)
+        event.remove(engine, "checkin", checkin)
+
+
+def _watch_sqlite(connection: Any, scans: list[Scan]) -> Callable[[], None]:
+    statements: list[str] = []
+    connection.set_trace_callback(statements.append)
+
+    def end() -> None:
+        connection.set_trace_callback(None)
+        for statement in statements:
+            if statement.lstrip().startswith(("SELECT", "WITH", "UPDATE", "DELETE")):
+                for *_, detail in connection.execute(f"EXPLAIN QUERY PLAN {statement}").fetchall():
+                    how, _, rest = detail.partition(" ")
+                    if how in ("SCAN", "SEARCH"):
+                        scans.append(Scan(_sqlite_table(rest, statement), how == "SCAN", 0, statement))
+
+    return end
+
+
+def _sqlite_table(detail: str, statement: str) -> str:
+    """The table of a line of a plan, which may name it by its alias."""
+    name = detail.split(maxsplit=1)[0]
+    found = re.search(rf"\b(rowmq_\w+)(?: AS)? {re.escape(name)}\b", statement)
+    return found[1] if found else name
+
+
+def _watch_postgres(connection: Any, scans: list[Scan]) -> Callable[[], None]:
+    def handler(notice: Diagnostic) -> None:
+        _, found, plan = (notice.message_primary or "").partition("plan:\n")
+        if found:
+            explained = json.loads(plan)
+            scans.extend(_postgres_scans(explained["Plan"], explained["Query Text"]))
+
+    connection.add_notice_handler(handler)
+    _settle(connection, _AUTO_EXPLAIN)
+
+    def end() -> None:
+        _settle(connection, _QUIET)
+        connection.remove_notice_handler(handler)
+
+    return end
+
+
+def _postgres_scans(node: dict[str, Any], statement: str) -> Iterator[Scan]:
+    """What a node and those under it read; rows that were read and left out count too."""
+    if "Relation Name" in node:
+        rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
+        whole = node["Node Type"] == "Seq Scan"
+        yield Scan(node["Relation Name"], whole, int(rows * node["Actual Loops"]), statement)
+    for part in node.get("Plans", ()):
+        yield from _postgres_scans(part, statement)

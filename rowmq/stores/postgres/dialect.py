@@ -197,11 +197,11 @@ class PostgresDialect(Dialect):
         """By the planner's own settings."""
         cursor.all("keep_to_indexes")
 
-    def count_some(
-        self, cursor: Cursor, queues: Sequence[int], now: int, limit: int
+    def for_each(
+        self, cursor: Cursor, statement: str, queues: Sequence[int], **said: int
     ) -> list[tuple[Any, ...]]:
-        """All queues in one statement."""
-        return cursor.all("count_some", queues=list(queues), now=now, limit=limit)
+        """All of them at once."""
+        return cursor.all(statement, queues=list(queues), **said)
 
     def script(self, cursor: Any, sql: str) -> None:
         """All statements at once."""

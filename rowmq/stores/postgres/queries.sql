@@ -713,7 +713,8 @@ DELETE FROM rowmq_batches WHERE name IN (SELECT name FROM rowmq_batches WHERE at
 -- For one transaction: a look that is bounded must not be planned as one through everything.
 -- name: keep_to_indexes
 SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
-       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true);
+       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+       set_config('enable_sort', 'off', true);
 
 -- name: count_some
 SELECT q.id, owed.*, dead.*
@@ -819,9 +820,11 @@ GROUP BY 1, 2;
 
 -- name: sample_ended
 SELECT q.id,
-       (SELECT COUNT(*) FROM rowmq_outcomes WHERE queue = q.id AND state = 'done' AND finished_at >= :first AND finished_at < :end),
-       (SELECT COUNT(*) FROM rowmq_outcomes WHERE queue = q.id AND state = 'dead' AND finished_at >= :first AND finished_at < :end)
-FROM rowmq_queues q;
+       (SELECT COUNT(*) FROM rowmq_outcomes
+        WHERE queue = q.id AND state = 'done' AND finished_at >= :first AND finished_at < :end),
+       (SELECT COUNT(*) FROM rowmq_outcomes
+        WHERE queue = q.id AND state = 'dead' AND finished_at >= :first AND finished_at < :end)
+FROM unnest(CAST(:queues AS bigint[])) AS q (id);
 
 -- name: sample_times
 SELECT m.created_at, m.scheduled_for, ended.started_at, ended.finished_at

@@ -224,12 +224,11 @@ class Dialect(ABC):
     def keep_to_indexes(self, cursor: "Cursor") -> None:  # noqa: B027 - most statements say so themselves
         """For the rest of a transaction, read no table from end to end."""
 
-    def count_some(
-        self, cursor: "Cursor", queues: Sequence[int], now: int, limit: int
+    def for_each(
+        self, cursor: "Cursor", statement: str, queues: Sequence[int], **said: int
     ) -> list[tuple[Any, ...]]:
-        """How many messages of queues wait, up to a limit of those looked at, and how many are dead."""
-        rows = [cursor.one("count_some", queue=queue, now=now, limit=limit) for queue in queues]
-        return [row for row in rows if row is not None]
+        """The rows of a statement for each of many queues."""
+        return [row for queue in queues for row in cursor.all(statement, queue=queue, **said)]
 
     def sizes(self, cursor: "Cursor") -> tuple[int | None, dict[str, int]]:
         """How large all of our tables are together, and each of them, as far as that is known."""

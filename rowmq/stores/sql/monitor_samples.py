@@ -83,8 +83,9 @@ class Sampling:
 
     def _note_ended(self, cursor: Cursor, tally: Tally, minute: int) -> None:
         times = {"first": minute, "end": minute + span(MINUTE)}
-        for queue, done, dead in cursor.all("sample_ended", **times):
-            if (done or dead) and queue in self._names:
+        rows = cursor.dialect.for_each(cursor, "sample_ended", list(self._names), **times)
+        for queue, done, dead in rows:
+            if done or dead:
                 name = self._names[queue]
                 tally.add("done", name, minute, done)
                 tally.add("dead", name, minute, dead)

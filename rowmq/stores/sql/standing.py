@@ -35,7 +35,7 @@ def standing(cursor: Cursor, queues: Sequence[Kept]) -> dict[str, Counts]:
         return {}
     by_id = {kept.id: kept.name for kept in queues}
     most, now = monitor.MOST_COUNTED, queues[0].now
-    rows = cursor.dialect.count_some(cursor, list(by_id), now, most)
+    rows = cursor.dialect.for_each(cursor, "count_some", list(by_id), now=now, limit=most)
     return {by_id[row[0]]: _counts(cursor, row, now, most) for row in rows}
 
 

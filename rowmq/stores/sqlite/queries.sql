@@ -696,10 +696,11 @@ WHERE id > :after AND id <= :newest AND ended_at < :end
 GROUP BY 1, 2;
 
 -- name: sample_ended
-SELECT q.id,
-       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished WHERE queue = q.id AND state = 'done' AND finished_at >= :first AND finished_at < :end),
-       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished WHERE queue = q.id AND state = 'dead' AND finished_at >= :first AND finished_at < :end)
-FROM rowmq_queues q;
+SELECT :queue,
+       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+        WHERE queue = :queue AND state = 'done' AND finished_at >= :first AND finished_at < :end),
+       (SELECT COUNT(*) FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+        WHERE queue = :queue AND state = 'dead' AND finished_at >= :first AND finished_at < :end);
 
 -- name: sample_times
 SELECT m.created_at, m.scheduled_for, ended.started_at, ended.finished_at
