@@ -15,6 +15,8 @@ LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 ELSEWHERE = frozenset({"cross-site", "same-site"})
 ONCE = frozenset({b"host", b"content-length", b"transfer-encoding", b"authorization", b"origin"})
 """Headers that count only once: of two, a proxy in front might believe the other."""
+PAGES = "/ui"
+"""Where the pages for people are, to which others may have links."""
 VERSIONS = frozenset({"1.0", "1.1"})
 
 
@@ -37,7 +39,8 @@ class Guard:
             raise Refusal(414, f"an address has at most {PATH_BYTES} bytes")
         _check_body(headers)
         self._check_host(headers)
-        _check_page(headers)
+        if not _is_followed(request, headers):
+            _check_page(headers)
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
@@ -113,6 +116,21 @@ def _check_body(headers: dict[bytes, bytes]) -> None:
 def _malformed(sentence: str) -> Refusal:
     """No, and nothing more is heard on this connection: nobody knows what the next bytes would be."""
     return Refusal(400, sentence, {"connection": "close"})
+
+
+def _is_followed(request: Request, headers: dict[bytes, bytes]) -> bool:
+    """Whether somebody follows a link from elsewhere to a page for people: those change nothing by a GET.
+
+    The root is one only without a query, in which AWS's clients say what they want done.
+    """
+    page = request.path == "/" and not request.scope["query_string"]
+    return (
+        (page or request.path == PAGES or request.path.startswith(f"{PAGES}/"))
+        and request.method in {"GET", "HEAD"}
+        and b"origin" not in headers
+        and headers.get(b"sec-fetch-mode") == b"navigate"
+        and headers.get(b"sec-fetch-dest") == b"document"
+    )
 
 
 def _check_page(headers: dict[bytes, bytes]) -> None:

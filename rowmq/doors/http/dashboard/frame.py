@@ -39,6 +39,7 @@ from rowmq.doors.http.dashboard import words
 from rowmq.doors.http.dashboard.assets import address
 from rowmq.doors.http.dashboard.links import link
 from rowmq.doors.http.dashboard.session import NOTICE, Visit, notice_cookie, notice_of, visit_of
+from rowmq.doors.http.guard import ELSEWHERE
 from rowmq.doors.http.problem import problem
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
@@ -102,9 +103,19 @@ def sorry(request: Request, error: Exception) -> Answer:
         shape = problem(error if isinstance(error, RowMQError) else RowMQError())
         status, sentence, headers = shape.status, shape.detail, {}
     if status == UNAUTHORIZED and "text/html" in (request.header(b"accept") or ""):
-        return Answer(SEE_OTHER, b"", HTML, {**HEADERS, "location": link("login", next=_asked(request))})
+        return _to_login(request)
     answer = rendered(request, "sorry.html", status=status, sentence=sentence)
     return Answer(status, answer.body, answer.type, {**answer.headers, **headers})
+
+
+def _to_login(request: Request) -> Answer:
+    """The way to the login; who comes by a link from elsewhere is asked to come again first.
+
+    Browsers keep a session to themselves on such a visit, and show it on the next, which comes from here.
+    """
+    if request.header(b"sec-fetch-site") in ELSEWHERE:
+        return rendered(request, "again.html", to=_asked(request))
+    return Answer(SEE_OTHER, b"", HTML, {**HEADERS, "location": link("login", next=_asked(request))})
 
 
 @cache
@@ -150,7 +161,7 @@ def _headers(visit: Visit | None, *, shown: bool) -> dict[str, str]:
     return {**HEADERS, "set-cookie": visit.cookie(NOTICE, "", timedelta(0))}
 
 
-def _asked(request: Request) -> str | None:
+def _asked(request: Request) -> str:
     """Where a visitor wanted to go; what he wanted to do he has to do again."""
     query = request.scope["query_string"].decode("latin-1")
     return f"{request.path}?{query}" if query else request.path
