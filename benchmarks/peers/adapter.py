@@ -42,7 +42,8 @@ class Adapter:
             cwd=HERE.parent.parent,
             text=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     @property
     def pid(self) -> int:
@@ -108,4 +109,7 @@ class Adapter:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._errors.close()
+        self._reader.join(1)
+        for file in (self._process.stdout, self._errors):
+            if file is not None:
+                file.close()

@@ -20,7 +20,15 @@ TITLES = {
     "redis": "Redis",
     "sqs": "SQS over HTTP",
 }
-RATES = ("enqueue, single", "enqueue, batch", "work", "round trips", "cycle", "cycle, FIFO")
+RATES = (
+    "enqueue, single",
+    "enqueue, batch",
+    "work",
+    "round trips",
+    "cycle",
+    "cycle, FIFO",
+    "cycle, FIFO, waiting",
+)
 COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory")
 LATENCIES = tuple(f"latency {load}, {part}" for load in ("idle", "half load") for part in ("p50", "p99"))
 CASES = (scenes.EMPTY, scenes.WAITING, scenes.FINISHED, scenes.HELD, "1 workers", "4 workers", "16 workers")

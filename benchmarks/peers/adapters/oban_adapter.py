@@ -25,8 +25,8 @@ class Oban(AsyncPeer):
         return {
             "version": version("oban"),
             "settings": f"queue limit {LIMIT}: as many jobs are fetched at once; pool of {POOL};"
-            " enqueue_many; NOTIFY on; jobs kept (its default of a day); acks are one statement a job, batches"
-            " of acks are for its paid edition",
+            " enqueue_many; NOTIFY on; jobs kept (its default of a day); acks are one statement a job,"
+            " batches of acks are for its paid edition",
         }
 
     def open(self, url: str, *, make: bool) -> None:

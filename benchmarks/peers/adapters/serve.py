@@ -94,6 +94,9 @@ class Peer:
         """How many messages are not finished."""
         raise NotImplementedError
 
+    def close(self) -> None:
+        """End what was started beside this process."""
+
     def seed(self, finished: int) -> None:
         """Make so many finished messages."""
         raise NotOffered(f"nothing to seed {finished} finished messages with")
@@ -232,6 +235,7 @@ class Service:
         os.dup2(2, 1)  # what a system prints is not an answer
         self._lock = threading.Lock()
         self._next = 0
+        self._working = False
         self._began: list[tuple[int, int]] = []
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
 
@@ -246,7 +250,16 @@ class Service:
                 self._say({"refused": str(reason)})
             except Exception:  # noqa: BLE001 - whatever it was, the runner is told
                 self._say({"failed": traceback.format_exc()})
-        os._exit(0)  # threads of a system may be left; the place is thrown away
+        self._leave()
+
+    def _leave(self) -> None:
+        """End, and leave no process behind; threads may be left, and the place is thrown away."""
+        try:
+            if self._working:
+                self._peer.stop()
+            self._peer.close()
+        finally:
+            os._exit(0)
 
     def _say(self, answer: dict[str, Any] | None) -> None:
         with self._lock:
@@ -282,6 +295,7 @@ class Service:
 
     def do_start(self, *, listen: bool) -> None:
         self._peer.told = self._hear if listen else None
+        self._working = True
         self._peer.start()
 
     def _hear(self, number: int, began: int) -> None:
@@ -290,6 +304,7 @@ class Service:
 
     def do_stop(self) -> None:
         self._peer.stop()
+        self._working = False
 
     def do_left(self) -> dict[str, Any]:
         return {"left": self._peer.left()}

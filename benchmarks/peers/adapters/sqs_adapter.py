@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16
 TEN = 10
+FILLING = 120.0
+"""Seconds for which a FIFO queue is filled at most: moto_server needs ever longer for a message."""
 SIGNED = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0"
 
 
@@ -66,6 +68,7 @@ class Sqs(Peer):
         super().__init__()
         self.kind = kind
         self.over = threading.Event()
+        self.server: subprocess.Popen[bytes] | None = None
         self.idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         self.pool = ThreadPoolExecutor(CONNECTIONS)
         self.threads: list[threading.Thread] = []
@@ -176,6 +179,11 @@ class Sqs(Peer):
         for thread in self.threads:
             thread.join()
 
+    def close(self) -> None:
+        if self.server is not None:
+            self.server.terminate()
+            self.server.wait()
+
     def left(self) -> int:
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
         found = self.call("GetQueueAttributes", AttributeNames=names)["Attributes"]
@@ -188,7 +196,7 @@ class Sqs(Peer):
         """Send, receive, delete, one by one over all connections; in a FIFO queue if some are waiting."""
         more = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if waiting else {}
         self.url = self._create("cycle.fifo" if waiting else "cycle", **more)
-        filled = self._fill(waiting, size, until=time.monotonic() + 300)
+        filled = self._fill(waiting, size, until=time.monotonic() + FILLING)
         numbers, started = itertools.count(), time.monotonic()
         until = started + seconds
         rounds = self.pool.map(
@@ -198,15 +206,14 @@ class Sqs(Peer):
 
     def _fill(self, waiting: int, size: int, until: float) -> int:
         """So many in a FIFO queue, each in a group of its own, or as many as can be sent in time."""
-        for first in range(0, waiting, TEN):
+
+        def ten(first: int) -> int:
             if time.monotonic() > until:
-                return first
-            entries = [
-                {"Id": str(at), "MessageBody": f"{at} " + "x" * size, "MessageGroupId": str(at)}
-                for at in range(first, first + TEN)
-            ]
-            self.call("SendMessageBatch", Entries=entries)
-        return waiting
+                return 0
+            self.call("SendMessageBatch", Entries=[_entry(at, size) for at in range(first, first + TEN)])
+            return TEN
+
+        return sum(self.pool.map(ten, range(0, waiting, TEN)))
 
     def _cycles(self, numbers: Iterator[int], count: int, until: float, size: int, *, fifo: bool) -> int:
         done = 0
@@ -217,6 +224,11 @@ class Sqs(Peer):
                 self.call("DeleteMessage", ReceiptHandle=each["ReceiptHandle"])
             done += 1
         return done
+
+
+def _entry(number: int, size: int) -> dict[str, str]:
+    body = f"{number} " + "x" * size
+    return {"Id": str(number % TEN), "MessageBody": body, "MessageGroupId": str(number)}
 
 
 def _locked(messages: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
