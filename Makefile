@@ -5,10 +5,10 @@ STAMP := .venv/installed.stamp
 CLIENTS := .venv/clients.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo servers clients test check proto soak bench
+.PHONY: help venv run demo servers clients test check proto soak bench bench-peers bench-quick
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 venv: $(STAMP) ## make .venv, again whenever pyproject.toml or constraints.txt changes
 
@@ -61,3 +61,10 @@ bench: $(STAMP) servers ## measure claims in crowded stores, stores against driv
 	$(BIN)/python -m benchmarks.http
 	@sh tests/install_packages.sh libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.spark
+	$(BIN)/python -m benchmarks.peers
+
+bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for hours; writes benchmarks/peers.md and its charts
+	$(BIN)/python -m benchmarks.peers
+
+bench-quick: $(STAMP) servers ## measure RowMQ beside four peers, for minutes
+	$(BIN)/python -m benchmarks.peers --quick

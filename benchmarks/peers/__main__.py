@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.catalogue import OURS, STORES, SYSTEMS, chosen
+from benchmarks.peers.install import HOMES
 from benchmarks.peers.measure import Plan
 from benchmarks.peers.report import write
 from benchmarks.peers.run import FIFO, SIZES, Options, Run
@@ -27,7 +28,8 @@ KEPT = HERE / "results.json"
 def main() -> None:
     """Read the command line and run."""
     asked = parser().parse_args()
-    folder = asked.out or HERE
+    # A quick run is for whoever looks at it: what is published stays.
+    folder = asked.out or (HOMES / "quick" if asked.quick else HERE)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder.parent / "peers.md" if folder == HERE else folder / "peers.md"
 
@@ -82,7 +84,9 @@ def parser() -> argparse.ArgumentParser:
     add("--waiting", type=int, default=1_000_000, help="messages that wait in the crowded case")
     add("--finished", type=int, default=5_000_000, help="finished messages in the crowded case")
     add("--held", type=float, default=300.0, help="seconds that a transaction is open before it counts")
-    add("--out", type=Path, help="where results go (benchmarks/peers)")
+    add(
+        "--out", type=Path, help="where results go (benchmarks/peers; a quick run's: benchmarks/.peers/quick)"
+    )
     add("--report", action="store_true", help="write the page and the charts again, from results.json")
     return made
 

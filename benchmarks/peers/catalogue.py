@@ -20,6 +20,8 @@ class System(NamedTuple):
     python: tuple[int, int] | None = None
     """The oldest Python it runs on, if that is newer than ours may be."""
     arguments: tuple[str, ...] = ()
+    alone: bool = False
+    """Whether only one worker may work at a time."""
 
     @property
     def home(self) -> str:
@@ -44,6 +46,7 @@ PEERS = (
         "persistqueue_adapter.py",
         ("persist-queue==1.1.0",),
         arguments=("batch",),
+        alone=True,
     ),
     System("postgres", "graphile-worker", "graphile-worker_adapter.mjs", (NODE, "graphile-worker@0.18.0")),
     System("postgres", "pgmq", "pgmq_adapter.py", ("pgmq==1.1.4", "psycopg[binary]==3.3.8")),

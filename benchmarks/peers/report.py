@@ -31,7 +31,7 @@ RATES = (
 )
 COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory")
 LATENCIES = tuple(f"latency {load}, {part}" for load in ("idle", "half load") for part in ("p50", "p99"))
-CASES = (scenes.EMPTY, scenes.WAITING, scenes.FINISHED, scenes.HELD, "1 workers", "4 workers", "16 workers")
+CASES = (scenes.EMPTY, scenes.WAITING, scenes.FINISHED, scenes.HELD, *map(scenes.workers, (1, 4, 16)))
 SIZES = ("200 B", "2 KB", "20 KB")
 
 

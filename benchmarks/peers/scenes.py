@@ -17,6 +17,11 @@ FILLING = 300.0
 """Seconds for which a place is filled at most: a system without batches may not get to the full number."""
 
 
+def workers(count: int) -> str:
+    """The name of the case with so many workers, each a process."""
+    return f"{count} worker{'s' if count > 1 else ''}"
+
+
 class Crowd(NamedTuple):
     """How full the places are, and for how long a transaction is held before it counts."""
 
@@ -47,10 +52,10 @@ def scenes(system: System, spots: Places, plan: Plan, crowd: Crowd) -> Iterator[
             made[WAITING] = _waiting(_opened(stack, system, spots, plan), crowd.waiting)
         if crowd.finished:
             _finished(made, _opened(stack, system, spots, plan), crowd.finished)
-        for count in crowd.workers:
+        for count in () if system.alone else crowd.workers:
             session = _opened(stack, system, spots, plan)
             session.workers += [session.another() for _ in range(count - 1)]
-            made[f"{count} workers"] = Scene(session)
+            made[workers(count)] = Scene(session)
         if crowd.held and spots.kind != "redis":
             session = _opened(stack, system, spots, plan)
             stack.enter_context(session.place.held())

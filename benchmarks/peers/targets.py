@@ -76,7 +76,7 @@ TARGETS = (
         for case, bound in KEPT
     ),
     *(
-        Target(store, "work", 0.9, OURS, "16 workers", f"{fewer} workers")
+        Target(store, "work", 0.9, OURS, scenes.workers(16), scenes.workers(fewer))
         for store in ("sqlite", "postgres", "mysql", "redis")
         for fewer in (1, 4)
     ),
