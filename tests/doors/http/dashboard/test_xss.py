@@ -127,9 +127,9 @@ def test_what_is_hostile_and_sent_comes_back_as_text(look: Visitor, ours: dict[s
         for path, fields in (
             (("queues", "controls", "settings"), {"lease": text, "tags": text, "dead_letter": text}),
             (("queues", "controls", "purge"), {"before": text, "state": text}),
-            (("queues", "controls", "redrive"), {"to": text[:255], "limit": text}),
+            (("queues", "controls", "redrive"), {"to": f"no {text}"[:255], "limit": text}),
             (("messages", record, "copy"), {"queue": text, "format": text, "payload": text, "delay": text}),
-            (("messages", record, "move"), {"to": text[:255]}),
+            (("messages", record, "move"), {"to": f"no {text}"[:255]}),
         ):
             answer = look.sends(*path, **fields)
             assert answer.status_code == 422, (path, text)
