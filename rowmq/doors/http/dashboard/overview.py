@@ -96,5 +96,6 @@ async def nothing(call: Call) -> Answer:
 
 ROUTES = (
     Route("GET", "/ui", overview, Right.READ, late=True, query=Asked),
+    Route("GET", "/ui/", overview, Right.READ, late=True, query=Asked),
     Route("GET", "/ui/{page}", nothing, Right.READ, late=True),
 )

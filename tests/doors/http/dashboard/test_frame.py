@@ -63,6 +63,7 @@ def test_a_browser_that_asks_for_the_root_sees_the_dashboard(url: str) -> None:
     shown = httpx.get(url, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
     assert (shown.status_code, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "<h1>Queues</h1>" in shown.text
+    assert "<h1>Queues</h1>" in httpx.get(f"{url}/ui/").text
 
 
 def test_a_program_that_asks_for_the_root_gets_what_it_got_before(url: str) -> None:
