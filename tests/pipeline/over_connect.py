@@ -1,4 +1,4 @@
-"""A stream and micro-batches over Spark Connect, in a process of their own; arguments: URL and FOLDER."""
+"""Everything that moves messages in bulk, over Spark Connect, in a process of its own: URL and FOLDER."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 import rowmq
+from rowmq.core.outcome import State
 from rowmq.pipeline import handled, register
+from rowmq.pipeline.auditing.audit import audit
+from rowmq.pipeline.auditing.scope import Scope
 from rowmq.pipeline.handlers.work import work
+from rowmq.pipeline.lake.archive import archive
+from rowmq.pipeline.lake.replay import Again, replay
 
 if TYPE_CHECKING:
     from rowmq.runtime.claimed import ClaimedMessage
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 def main(url: str, folder: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     spark: Any = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    found = spark.read.format("rowmq").options(url=url, queue="jobs").load()
+    assert found.count() == 100  # Spark has found the format by itself
     register(spark)
 
     def handle(message: ClaimedMessage) -> int:
@@ -43,7 +50,24 @@ def main(url: str, folder: str) -> None:
         for mode in ("microbatch", "workers"):
             counts = work(spark, mq, load, mode=mode, tasks=2, stop_when_empty=True)
             assert sum(counts.values()) == (100 if mode == "microbatch" else 0), counts
+        mq.queue("copies")
+    move(spark, url, str(Path(folder) / "lake"))
     spark.stop()
+
+
+def move(spark: Any, url: str, lake: str) -> None:
+    """Write, archive, replay and audit."""
+    rows = spark.range(50).selectExpr("id AS payload")
+    rows.write.format("rowmq").options(url=url, queue="copies", txnId="once").mode("append").save()
+    moved = archive(spark, url, lake)
+    assert (moved.rows, moved.pruned) == (200, 200)
+    again = Again(queue="jobs", to="copies", state=State.DEAD)
+    assert [replay(spark, url, lake, again).pushed for _ in range(2)] == [20, 0]
+    named: list[Any] = []
+    audited = audit(spark, url, lake, found=named.append)
+    assert (audited.ok, audited.archived, audited.owed, named) == (True, 200, 70, [])
+    part = audit(spark, url, lake, of=Scope(queue="jobs"))
+    assert (part.ok, part.archived, part.owed) == (True, 200, 0)
 
 
 if __name__ == "__main__":
