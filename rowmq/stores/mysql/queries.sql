@@ -663,15 +663,29 @@ FROM (SELECT parked_until AS time, token FROM rowmq_pending FORCE INDEX (rowmq_p
       WHERE queue = :queue AND priority = :priority AND visible_at IS NULL LIMIT :limit) AS parked;
 
 -- name: page_finished
-SELECT finished_at, seq FROM rowmq_outcomes FORCE INDEX (rowmq_outcomes_finished)
-WHERE queue = :queue AND state = :state AND finished_at >= :since AND finished_at <= :time
-  AND (finished_at < :time OR seq < :seq)
+SELECT finished_at, seq
+FROM (
+    (SELECT finished_at, seq FROM rowmq_outcomes FORCE INDEX (rowmq_outcomes_finished)
+     WHERE queue = :queue AND state = :state AND finished_at = :time AND seq < :seq AND finished_at >= :since
+     ORDER BY seq DESC LIMIT :look)
+    UNION ALL
+    (SELECT finished_at, seq FROM rowmq_outcomes FORCE INDEX (rowmq_outcomes_finished)
+     WHERE queue = :queue AND state = :state AND finished_at < :time AND finished_at >= :since
+     ORDER BY finished_at DESC, seq DESC LIMIT :look)
+) AS ended
 ORDER BY finished_at DESC, seq DESC LIMIT :look;
 
 -- name: page_owed
-SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
-WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :last
-  AND (visible_at > :time OR seq > :seq)
+SELECT visible_at, seq, held
+FROM (
+    (SELECT visible_at, seq, token IS NOT NULL AS held FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+     WHERE queue = :queue AND priority = :priority AND visible_at = :time AND seq > :seq AND visible_at <= :last
+     ORDER BY seq LIMIT :look)
+    UNION ALL
+    (SELECT visible_at, seq, token IS NOT NULL AS held FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+     WHERE queue = :queue AND priority = :priority AND visible_at > :time AND visible_at <= :last
+     ORDER BY visible_at, seq LIMIT :look)
+) AS due
 ORDER BY visible_at, seq LIMIT :look;
 
 -- name: page_parked

@@ -745,6 +745,7 @@ SELECT COUNT(*) FILTER (WHERE time <= :now), COUNT(*) FILTER (WHERE time > :now 
 FROM (SELECT parked_until AS time, token FROM rowmq_pending
       WHERE queue = :queue AND priority = :priority AND visible_at IS NULL LIMIT :limit) AS parked;
 
+-- The index does not have the seq: of those that ended in one moment all are sorted.
 -- name: page_finished
 SELECT finished_at, seq FROM rowmq_outcomes
 WHERE queue = :queue AND state = :state AND finished_at >= :since AND finished_at <= :time

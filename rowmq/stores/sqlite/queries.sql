@@ -622,17 +622,34 @@ SELECT SUM(time <= :now), SUM(time > :now AND token IS NULL), SUM(time > :now AN
 FROM (SELECT parked_until AS time, token FROM rowmq_pending INDEXED BY rowmq_pending_due
       WHERE queue = :queue AND priority = :priority AND visible_at IS NULL LIMIT :limit);
 
+-- Those of the same moment first, by seq: a comparison of both at once would go through all of them.
 -- name: page_finished
-SELECT finished_at, seq FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
-WHERE queue = :queue AND state = :state AND finished_at >= :since AND finished_at <= :time
-  AND (finished_at, seq) < (:time, :seq)
-ORDER BY finished_at DESC, seq DESC LIMIT :look;
+SELECT * FROM (
+    SELECT finished_at, seq FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+    WHERE queue = :queue AND state = :state AND finished_at = :time AND seq < :seq AND :time >= :since
+    ORDER BY seq DESC LIMIT :look
+)
+UNION ALL
+SELECT * FROM (
+    SELECT finished_at, seq FROM rowmq_outcomes INDEXED BY rowmq_outcomes_finished
+    WHERE queue = :queue AND state = :state AND finished_at < :time AND finished_at >= :since
+    ORDER BY finished_at DESC, seq DESC LIMIT :look
+)
+LIMIT :look;
 
 -- name: page_owed
-SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
-WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :last
-  AND (visible_at, seq) > (:time, :seq)
-ORDER BY visible_at, seq LIMIT :look;
+SELECT * FROM (
+    SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
+    WHERE queue = :queue AND priority = :priority AND visible_at = :time AND seq > :seq AND :time <= :last
+    ORDER BY seq LIMIT :look
+)
+UNION ALL
+SELECT * FROM (
+    SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
+    WHERE queue = :queue AND priority = :priority AND visible_at > :time AND visible_at <= :last
+    ORDER BY visible_at, seq LIMIT :look
+)
+LIMIT :look;
 
 -- name: page_parked
 SELECT parked_until, seq, token IS NOT NULL FROM rowmq_pending INDEXED BY rowmq_pending_due
