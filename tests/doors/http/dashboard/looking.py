@@ -18,6 +18,7 @@ def ask(page: Page, label: str) -> None:
 def said(page: Page, sentence: str) -> None:
     """The page that an action leads to says what it did."""
     expect(page.locator("main > p.notice:not(.stale)")).to_have_text(sentence)
+    page.wait_for_load_state()
 
 
 def tab_to(page: Page, selector: str, most: int = 80) -> None:

@@ -72,6 +72,7 @@ def test_settings_are_edited_in_their_place(emails: Client, page: Page) -> None:
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#setting-lease-wrong")).to_have_text(re.compile("^'soon' is not a span of time"))
     assert page.locator("#setting-lease").get_attribute("aria-invalid") == "true"
+    expect(page.locator("#setting-lease")).to_be_focused()
     assert emails.queue("emails").settings().tags == {}
     page.locator("#setting-lease").fill("90s")
     page.get_by_role("button", name="Save").click()
@@ -128,6 +129,7 @@ def test_a_list_is_searched_and_leads_to_its_messages(emails: Client, page: Page
     page.wait_for_url("**where=lang*")
     assert "No ready message is like that" in page.locator(".messages").inner_text()
     page.get_by_role("link", name="All of them").click()
+    page.wait_for_url("**/ready")
     page.keyboard.press("/")
     expect(page.locator("#find-id")).to_be_focused()
     id = page.locator("th.message a").first.inner_text()

@@ -64,7 +64,7 @@ def ours() -> dict[str, Any]:
             found = [Elements(page) for page in pages(visitor, mq, "plain 0")]
     tags = {tag for each in found for tag in each.tags}
     attributes = {name for each in found for name in each.attributes}
-    return {"tags": tags, "attributes": attributes | {"aria-invalid"}}
+    return {"tags": tags, "attributes": attributes | {"aria-invalid", "autofocus"}}
 
 
 def pages(visitor: Visitor, mq: Client, name: str) -> Iterator[str]:
