@@ -12,6 +12,7 @@ import pytest
 import rowmq
 from rowmq.core.errors import InvalidInput, InvalidSetting, QueueNotFound
 from rowmq.pipeline.auditing.audit import Audit, Finding, audit
+from rowmq.pipeline.auditing.census import look
 from rowmq.pipeline.auditing.reading import reading
 from rowmq.pipeline.auditing.scope import Scope
 from rowmq.pipeline.lake.archive import Slice, archive
@@ -166,21 +167,32 @@ def _restores() -> list[str]:
     return [f"INSERT INTO rowmq_{table} SELECT * FROM was_{table}" for table in ("messages", "outcomes")]
 
 
+def test_a_census_tells_which_messages_are_of_the_queue_and_the_period(any_store_url: str) -> None:
+    with rowmq.connect(any_store_url) as mq:
+        finish(mq.queue("jobs"), 1)
+        mq.queue("jobs").push(2)
+        mq.queue("other").push(3)
+        times = [record.created_at for record in mq.find()]
+        scopes = Scope(queue="jobs"), Scope(since=times[1], until=times[2]), Scope()
+        found = [[row[3] for row in look(mq.store, scope, 1, 10)] for scope in scopes]
+    assert found == [[True, True, False], [False, True, False], [True, True, True]]
+
+
 def test_an_audit_of_a_queue_or_a_period_is_about_that_part(
-    spark: SparkSession, store_url: str, tmp_path: Path
+    spark: SparkSession, sqlite_url: str, tmp_path: Path
 ) -> None:
     lake = str(tmp_path / "lake")
-    with rowmq.connect(store_url) as mq:
+    with rowmq.connect(sqlite_url) as mq:
         finish(mq.queue("jobs"), *range(3))
         middle = mq.store.now()
         finish(mq.queue("jobs"), *range(2))
         finish(mq.queue("other"), 1)
-        archive(spark, store_url, lake, of=Slice(queue="jobs"))
+        archive(spark, sqlite_url, lake, of=Slice(queue="jobs"))
         mq.queue("jobs").push_many(range(4))
         mq.queue("jobs").purge()
         mq.queue("jobs").push(1)
     of_queue, late = (
-        audit(spark, store_url, lake, of=scope)
+        audit(spark, sqlite_url, lake, of=scope)
         for scope in (Scope(queue="jobs"), Scope(queue="jobs", since=middle))
     )
     assert (of_queue.ok, of_queue.owed, of_queue.finished, of_queue.archived) == (True, 1, 0, 5)
