@@ -15,6 +15,8 @@ WIDTH, HEIGHT = 240.0, 64.0
 """A chart's own units: it is stretched to whatever room there is, and its lines are not."""
 SPARK_WIDTH, SPARK_HEIGHT = 120.0, 28.0
 CLOCK_LABELS = 4
+LEAST = 1e-9
+"""What is less than this is nothing."""
 Form = Callable[[float], str]
 Values = Sequence[float | None]
 
@@ -72,7 +74,7 @@ def ceiling(highest: float) -> float:
     >>> ceiling(0), ceiling(7), ceiling(130)
     (1.0, 8.0, 200.0)
     """
-    if highest <= 0:
+    if highest < LEAST:
         return 1.0
     unit = 10.0 ** math.floor(math.log10(highest))
     return next(factor * unit for factor in (1, 2, 4, 5, 8, 10, 20) if factor * unit >= highest * (1 - 1e-9))

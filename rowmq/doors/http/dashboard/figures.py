@@ -20,6 +20,7 @@ LATE: dict[Reach, int] = {"hour": 2, "day": 1}
 LATELY = 5
 """How many samples a rate is the mean of, so that it neither jumps nor lags."""
 MEDIAN, NEARLY_ALL = 0.5, 0.99
+SUMMED = ("pushed", "done", "dead", "failed", "ready", "scheduled", "leased")
 NAMES = {"failed": "failed attempts", "dead": "died"}
 
 
@@ -78,6 +79,20 @@ def activity(reach: Reach, now: datetime, samples: Sequence[Sample]) -> Activity
         if place is not None:
             found[place].append(each)
     return Activity(times, found)
+
+
+def merged(samples: Sequence[Sample]) -> Sample:
+    """Samples of several queues and the same time as one."""
+    first = samples[0]
+    sums = {each: sum([getattr(one, each) for one in samples]) for each in SUMMED}
+    return Sample(
+        queue="",
+        at=first.at,
+        span=first.span,
+        waits=added(one.waits for one in samples),
+        runs=added(one.runs for one in samples),
+        **sums,
+    )
 
 
 def rate(values: Sequence[int]) -> float:

@@ -12,7 +12,7 @@ from rowmq.core.queue import Queue
 from rowmq.core.store import Store
 from rowmq.doors.http.dashboard import words
 from rowmq.doors.http.dashboard.figures import Reach, activity, charts
-from rowmq.doors.http.dashboard.past import Past, mark_of, of
+from rowmq.doors.http.dashboard.past import Past, Sums, mark_of, of
 from rowmq.doors.http.dashboard.row import Cell, by_queue, doings, standings, summed
 
 Cells = Mapping[str, Cell]
@@ -66,6 +66,7 @@ class Looker:
         self._mark = ""
         self._doings: dict[str, Cells] = {}
         self._charts: dict[Scope, Cells] = {}
+        self._sums: dict[Scope, Sums] = {}
 
     def look(
         self, store: Store, monitor: Monitor, watching: Iterable[Watching], now: datetime | None = None
@@ -101,12 +102,14 @@ class Looker:
             return
         mark = mark_of(self._samples("hour", monitor, now), now)
         if mark != self._mark:
+            self._sums = {scope: sums for scope, sums in self._sums.items() if scope in self._charts}
             self._doings, self._charts = {}, {}
         self._looked, self._mark = now, mark
 
     def _drawn(self, scope: Scope, monitor: Monitor, now: datetime) -> Cells:
         reach, names = scope
-        made = charts(reach, activity(reach, now, of(self._samples(reach, monitor, now), names)))
+        sums = self._sums.setdefault(scope, Sums())
+        made = charts(reach, activity(reach, now, sums.of(of(self._samples(reach, monitor, now), names))))
         return {id: Cell(drawn, "html") for id, drawn in made.items()}
 
     def _samples(self, reach: Reach, monitor: Monitor, now: datetime) -> list[Sample]:

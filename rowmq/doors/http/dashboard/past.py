@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import groupby
 
 from rowmq.core.monitor import KEPT, Monitor, Sample
-from rowmq.doors.http.dashboard.figures import SPANS, Reach, begins
+from rowmq.doors.http.dashboard.figures import SPANS, Reach, begins, merged
 
 AGAIN = 3
 """How many of the last samples are read again, because some may have come late."""
@@ -39,6 +40,22 @@ class Past:
         for sample in fresh:
             self._found.setdefault(sample.at, []).append(sample)
         self._asked = now
+
+
+class Sums:
+    """What many queues did together: added up once for each time, because what is over does not change."""
+
+    def __init__(self) -> None:
+        self._known: dict[datetime, tuple[int, Sample]] = {}
+
+    def of(self, samples: Iterable[Sample]) -> list[Sample]:
+        """One sample for each time, oldest first; only times of which there are more than before are new."""
+        known, self._known = self._known, {}
+        for at, found in groupby(samples, key=lambda each: each.at):
+            here = list(found)
+            count, sample = known.get(at, (0, None))
+            self._known[at] = (count, sample) if sample and count == len(here) else (len(here), merged(here))
+        return [sample for _, sample in self._known.values()]
 
 
 def of(samples: Iterable[Sample], names: frozenset[str]) -> list[Sample]:

@@ -13,7 +13,7 @@ from rowmq.core.durations import histogram
 from rowmq.core.monitor import MINUTE, Monitor, Sample
 from rowmq.doors.http.dashboard.charts import Line, ceiling, chart, spark
 from rowmq.doors.http.dashboard.figures import activity, begins, charts
-from rowmq.doors.http.dashboard.past import Past, mark_of
+from rowmq.doors.http.dashboard.past import Past, Sums, mark_of
 from rowmq.doors.http.dashboard.words import about, took
 
 NOW = datetime(2026, 5, 1, 12, 0, 30, tzinfo=UTC)
@@ -154,6 +154,21 @@ def test_a_clock_that_went_back_has_everything_read_again() -> None:
     upto(past, NOW, known)
     assert upto(past, NOW - timedelta(minutes=10), known)
     assert known.asked[1] <= begins("hour", NOW - timedelta(minutes=10))
+
+
+def test_what_many_queues_did_is_added_up_once() -> None:
+    sums = Sums()
+    waits: dict[str, Any] = {"waits": histogram([1000])}
+    before = sums.of([at(3, done=1, **waits), at(3, queue="orders", done=2, **waits), at(2, done=5)])
+    assert [(each.at, each.done, each.waits) for each in before] == [
+        (at(3).at, 3, {39: 2}),
+        (at(2).at, 5, {}),
+    ]
+    after = sums.of(
+        [at(3, done=1), at(3, queue="orders", done=2), at(2, done=5), at(2, queue="orders", done=1)]
+    )
+    assert after[0] is before[0]
+    assert after[1].done == 6
 
 
 def test_a_mark_changes_with_what_would_be_drawn() -> None:
