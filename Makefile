@@ -21,8 +21,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql,redis,spark]'
 	@touch $@
 
-run: $(STAMP) ## serve rowmq.db at http://127.0.0.1:9999
-	$(BIN)/rowmq serve
+run: $(STAMP) ## serve rowmq.db, and the dashboard, at http://127.0.0.1:9999
+	@$(BIN)/rowmq serve
 
 demo: $(STAMP) ## tell the whole story on SQLite: a broker, four ways in, failures, and everything in bulk on Spark
 	@command -v java >/dev/null 2>&1 || sh tests/install_packages.sh default-jre-headless
