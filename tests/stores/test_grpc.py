@@ -161,6 +161,8 @@ def test_what_grpc_has_no_call_for_is_unsupported_in_one_sentence(mq: rowmq.Clie
         lambda: mq.failures(new_id()),
         lambda: mq.store.adopt("name"),
         lambda: mq.store.claim("q", [Want(name="n")]),
+        lambda: mq.store.claim("q", [Want(since=datetime.now(UTC))]),
+        lambda: mq.store.claim("q", [Want(until=datetime.now(UTC))]),
         lambda: mq.store.settle([Settlement(Claim("n", b""), ACK)]),
         lambda: mq.store.push([], now=datetime.now(UTC)),
         lambda: mq.store.push([], tx=object()),
