@@ -13,12 +13,14 @@ import pytest
 
 from rowmq.doors.http.dashboard import lake, reports
 from rowmq.doors.http.dashboard.lake import Stage, shelf
+from rowmq.doors.http.launch import settings_of
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.manifest import Batches, Expired, Manifest, Part, Plan
 from rowmq.pipeline.reporting.page import page
 from rowmq.runtime.client import Client
+from rowmq.runtime.config import load
 from tests.doors.http.dashboard.visiting import Visitor
-from tests.doors.http.serving import serving
+from tests.doors.http.serving import served, serving
 from tests.pipeline.figures_sample import figures
 
 WHEN = datetime(2026, 5, 1, tzinfo=UTC)
@@ -218,6 +220,22 @@ def test_a_report_that_is_too_large_is_not_read(
 ) -> None:
     monkeypatch.setattr(reports, "LARGEST", 10)
     assert archivist.gets("reports", "monday").status_code == 404
+
+
+def test_the_folders_are_options_of_the_server(tmp_path: Path) -> None:
+    (tmp_path / "rowmq.toml").write_text('[server]\narchive = "s3://bucket/lake"\nreports = "made"\n')
+    said = settings_of(load(folder=tmp_path, environment={}))
+    assert (said.archive, said.reports) == ("s3://bucket/lake", str(tmp_path / "made"))
+    environment = {"ROWMQ_SERVER_ARCHIVE": "/data/lake"}
+    said = settings_of(load({"server.reports": "/r"}, folder=tmp_path, environment=environment))
+    assert (said.archive, said.reports) == ("/data/lake", "/r")
+
+
+def test_the_command_line_names_the_folders(folder: Path, tmp_path: Path) -> None:
+    with served("-d", ":memory:", "--no-grpc", "--reports", "reports", folder=tmp_path) as server:
+        shown = httpx.get(f"{server.url}/ui/archives", headers={"accept": "text/html"}).text
+    assert "monday" in shown
+    assert "rowmq serve --archive lake" in shown
 
 
 def test_the_server_needs_neither_spark_nor_arrow() -> None:
