@@ -42,11 +42,12 @@ class Tally:
     def __init__(self, minutes: Sequence[int], last: Position | None) -> None:
         self.happened: dict[tuple[str, int], dict[str, Any]] = defaultdict(dict)
         self._first = minutes[0]
-        self._follows = last is not None and last.until == minutes[0]
+        self.follows = last is not None and last.until == minutes[0]
+        """Whether the last sample was of the minute before these."""
 
     def add(self, what: str, queue: str, time: int, count: int = 1) -> None:
         """Count something that happened at a moment before the last minute's end."""
-        if count and (self._follows or time >= self._first):
+        if count and (self.follows or time >= self._first):
             entry = self.happened[queue, max(floor(time, MINUTE), self._first)]
             entry[what] = entry.get(what, 0) + count
 

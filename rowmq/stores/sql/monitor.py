@@ -34,7 +34,7 @@ class SQLMonitor:
         def work(cursor: Cursor) -> dict[str, Counts]:
             cursor.dialect.keep_to_indexes(cursor)
             kept = queues_by_name(cursor, names, clock(cursor, given))
-            return standing(cursor, list(kept.values()))
+            return standing(cursor, [kept[name] for name in names if name in kept])
 
         return self._database.read(work)
 

@@ -73,7 +73,7 @@ class Owed:
     def __init__(self, cursor: Cursor, kept: Kept, state: State, where: Where, period: Period) -> None:
         self.cursor, self.kept = cursor, kept
         self._state, self._where, self._period = state, where, period
-        self._times: dict[int, tuple[int, bool]] = {}
+        self._chosen: set[int] = set()
         self._priorities = [row[0] for row in cursor.all("priorities", queue=kept.id)]
 
     def look(self, place: Place | None, size: int) -> list[Spot]:
@@ -84,15 +84,13 @@ class Owed:
                 if len(spots) < size and (place is None or (parked, -priority) >= place[:2]):
                     here = place if place is not None and (parked, -priority) == place[:2] else None
                     rows = self._range(statement, priority, here, size - len(spots))
-                    self._times.update((seq, (time, bool(held))) for time, seq, held in rows)
+                    self._chosen.update(seq for time, seq, held in rows if self._is_wanted(time, held))
                     spots += [Spot((parked, -priority, time, seq), seq) for time, seq, _ in rows]
         return spots
 
     def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:
         """Those in the state that were pushed in the period and whose metadata match."""
-        now = self.kept.now
-        states = {seq: waiting_state(time, now, held=held) for seq, (time, held) in self._times.items()}
-        chosen = [spot for spot in spots if states[spot.seq] == self._state]
+        chosen = [spot for spot in spots if spot.seq in self._chosen]
         return _matching(self.cursor, chosen, self._where, self._period)
 
     def _range(self, statement: str, priority: int, here: Place | None, size: int) -> list[Any]:
@@ -102,6 +100,9 @@ class Owed:
         said = {"queue": self.kept.id, "priority": priority, "seq": seq, "look": size}
         times = {"time": time, "last": last} if statement == "page_owed" else {}
         return self.cursor.all(statement, **said, **times)
+
+    def _is_wanted(self, time: int, held: object) -> bool:
+        return waiting_state(time, self.kept.now, held=bool(held)) is self._state
 
     def _start(self, statement: str) -> tuple[int, int]:
         if statement == "page_parked" or self._state == State.READY:

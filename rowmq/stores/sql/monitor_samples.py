@@ -16,6 +16,8 @@ from rowmq.stores.sql.rows import kept_queue
 from rowmq.stores.sql.standing import standing
 
 FIRST, LAST = -(2**62), 2**63 - 1
+WINDOW = 50_000
+"""How many are looked at together, newest first, where only the last of very many can count."""
 COUNTS = ("pushed", "done", "dead", "failed", "ready", "scheduled", "leased")
 
 
@@ -72,13 +74,18 @@ class Sampling:
     def _note(
         self, cursor: Cursor, tally: Tally, what: str, names: Mapping[Any, str], last: int, newest: int
     ) -> int:
-        after = max(min(last, newest), newest - monitor.MOST_NEW)
-        said = {"after": after, "newest": newest, "first": self.minutes[0], "end": self._end}
-        counted = after
-        for queue, minute, count, highest in cursor.all(f"sample_{what}", **said):
-            counted = max(counted, highest)
-            if queue in names:
-                tally.add(what, names[queue], self.minutes[0] + int(minute) * span(MINUTE), count)
+        """Count what is new by queue and minute; the last of it."""
+        lowest = newest - monitor.MOST_NEW
+        lowest, some = (max(min(last, newest), lowest), newest) if tally.follows else (lowest, WINDOW)
+        counted, earlier = max(lowest, 0), False
+        while newest > lowest and not earlier:
+            after = max(lowest, newest - some)
+            said = {"after": after, "newest": newest, "first": self.minutes[0], "end": self._end}
+            for queue, minute, count, highest in cursor.all(f"sample_{what}", **said):
+                counted, earlier = max(counted, highest), earlier or minute < 0
+                if queue in names:
+                    tally.add(what, names[queue], self.minutes[0] + int(minute) * span(MINUTE), count)
+            newest = after
         return counted
 
     def _note_ended(self, cursor: Cursor, tally: Tally, minute: int) -> None:
