@@ -3,6 +3,8 @@
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
@@ -13,6 +15,8 @@ from tests.doors.http.dashboard.visiting import Visitor
 from tests.doors.http.serving import serving
 from tests.servers import ServerMissingError, skip_or_fail
 
+Serving = AbstractContextManager[str]
+
 
 @pytest.fixture
 def mq() -> Iterator[Client]:
@@ -21,11 +25,21 @@ def mq() -> Iterator[Client]:
         yield mq
 
 
+@pytest.fixture(scope="module")
+def leaving() -> Iterator[list[Serving]]:
+    """Servers that no test asks any more: each takes a moment to stop, so they do that together."""
+    servers: list[Serving] = []
+    yield servers
+    with ThreadPoolExecutor(max(1, len(servers))) as pool:
+        list(pool.map(lambda server: server.__exit__(None, None, None), servers))
+
+
 @pytest.fixture
-def url(mq: Client) -> Iterator[str]:
+def url(mq: Client, leaving: list[Serving]) -> str:
     """Where the store's dashboard is, for everybody."""
-    with serving(mq) as url:
-        yield url
+    server = serving(mq)
+    leaving.append(server)
+    return server.__enter__()
 
 
 @pytest.fixture

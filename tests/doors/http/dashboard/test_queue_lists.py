@@ -260,7 +260,7 @@ def test_an_empty_list_says_what_to_do_next(mq: Client, visitor: Visitor) -> Non
     for state, said in (
         ("ready", "rowmq push &#39;emails; rm -rf x&#39; &#39;{"),
         ("scheduled", "--delay 5m"),
-        ("leased", "Nobody holds a message of this queue."),
+        ("leased", "Nobody holds a message of this queue: what consumers have claimed"),
         ("done", "Nothing is done yet"),
         ("dead", "Dead messages of this queue go to"),
         ("failed", "No message of this queue has failed"),

@@ -63,8 +63,8 @@ class Looked:
         self.heard.append(said)
 
     def listen(self, said: str) -> None:
-        """What the console says; that a page's own status is 422 is all it may."""
-        if "status of 422" not in said:
+        """What the console says; it may say that a page's own status is 422, and who has the focus."""
+        if "status of 422" not in said and "Autofocus processing was blocked" not in said:
             self.hear(f"console: {said}")
 
     def close(self, dialog: Dialog) -> None:
