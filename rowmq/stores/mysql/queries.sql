@@ -643,7 +643,8 @@ DELETE FROM rowmq_batches WHERE at <= :before ORDER BY at LIMIT :limit;
 SELECT :queue, SUM(time <= :now), SUM(time > :now AND token IS NULL), SUM(time > :now AND token IS NOT NULL),
        MIN(CASE WHEN time <= :now THEN time END),
        (SELECT COUNT(*) FROM (SELECT 1 FROM rowmq_outcomes FORCE INDEX (rowmq_outcomes_finished) WHERE queue = :queue AND state = 'dead' LIMIT :limit) AS dead)
-FROM (SELECT COALESCE(visible_at, parked_until) AS time, token FROM rowmq_pending FORCE INDEX (rowmq_pending_due) WHERE queue = :queue LIMIT :limit) AS owed;
+FROM (SELECT COALESCE(visible_at, parked_until) AS time, token AS token
+      FROM rowmq_pending FORCE INDEX (rowmq_pending_due) WHERE queue = :queue LIMIT :limit) AS owed;
 
 -- Where there are more than are counted, each state is counted for itself, by priority.
 -- name: count_due
