@@ -58,6 +58,9 @@ class Place:
         """Dead tuples, where there is such a thing."""
         return None
 
+    def rest(self) -> None:
+        """Let the server finish what filling the place has left it to do, before anything is timed."""
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Meanwhile somebody holds a transaction open that has seen everything."""
@@ -77,6 +80,11 @@ class PostgresPlace(Place):
 
     def dead(self) -> int:
         return self._number("SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables")
+
+    def rest(self) -> None:
+        with connect_postgres(self.url) as connection:
+            connection.execute("VACUUM ANALYZE")
+            connection.execute("CHECKPOINT")
 
     def _number(self, query: str) -> int:
         with connect_postgres(self.url) as connection:

@@ -74,6 +74,7 @@ def _opened(stack: ExitStack, system: System, spots: Places, plan: Plan) -> Sess
 
 def _waiting(session: Session, count: int) -> Scene:
     filled, _ = session.enqueue(count, session.plan.batch, FILLING)
+    session.place.rest()
     return Scene(session, filled)
 
 
@@ -83,6 +84,7 @@ def _finished(made: dict[str, Scene], session: Session, count: int) -> None:
         session.control.ask("seed", finished=count)
     except Refused:
         return
+    session.place.rest()
     made[FINISHED] = Scene(session)
 
 

@@ -18,6 +18,7 @@ class Graphile extends Peer {
   }
   async open(url, make) {
     this.pool = new Pool({ connectionString: url, max: CONCURRENCY + 4 });
+    this.pool.on("error", (error) => console.error(error));
     this.preset = {
       worker: {
         concurrentJobs: CONCURRENCY,

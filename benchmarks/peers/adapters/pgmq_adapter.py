@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BATCH = 1000
+"""Its own benchmark has 100; of 100 and 1000 this was the faster here."""
 
 
 class Pgmq(PullPeer):

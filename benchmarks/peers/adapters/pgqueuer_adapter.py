@@ -16,7 +16,8 @@ from benchmarks.peers.adapters.serve import AsyncPeer, serve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BATCH = 100
+BATCH = 500
+"""Its default is 10; of 10, 100, 500 and 1000 this was the fastest here."""
 
 
 class Pgqueuer(AsyncPeer):

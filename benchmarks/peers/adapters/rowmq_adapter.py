@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,26 @@ from benchmarks.peers.adapters.serve import Peer, serve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SEEDS = {
-    "sqlite": "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count) ",
-    "postgresql": "WITH numbers(n) AS (SELECT generate_series(1, :count)) ",
+COUNTED = (
+    "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {count})"
+    " SELECT n FROM counted"
+)
+NUMBERS = {
+    "sqlite": COUNTED,
+    "postgresql": "SELECT generate_series(1, {count}) AS n",
+    "mysql": "SELECT seq AS n FROM seq_1_to_{count}",
 }
 IDS = {
     "sqlite": "randomblob(16)",
     "postgresql": "gen_random_uuid()",
+    "mysql": "UNHEX(REPLACE(UUID(), '-', ''))",
 }
+MESSAGES = """INSERT INTO rowmq_messages (seq, id, queue, {binary}, priority, created_at)
+SELECT -n, {id}, (SELECT id FROM rowmq_queues WHERE name = 'q'), false, 0, {now} + n
+FROM ({numbers}) AS numbers"""
+OUTCOMES = """INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives)
+SELECT -n, (SELECT id FROM rowmq_queues WHERE name = 'q'), 'done', {now} + n, 1, 1
+FROM ({numbers}) AS numbers"""
 
 
 class RowMQ(Peer):
@@ -62,22 +75,22 @@ class RowMQ(Peer):
 
     def seed(self, finished: int) -> None:
         """Messages as they are after their ack, numbered before all others."""
-        engine = self.mq.store.database.engine  # type: ignore[attr-defined]
-        kind = engine.dialect.name
-        if kind not in SEEDS:
+        database = getattr(self.mq.store, "database", None)
+        if database is None:
             super().seed(finished)
-        numbers = f"{SEEDS[kind]}INSERT INTO"
-        with engine.begin() as connection:
-            run = {"count": finished}
-            connection.execute(text(f"{numbers} {MESSAGES.format(id=IDS[kind])}"), run)
-            connection.execute(text(f"{numbers} {OUTCOMES}"), run)
+            return
+        kind = database.engine.dialect.name
+        known = {
+            "id": IDS[kind],
+            "binary": "`binary`" if kind == "mysql" else '"binary"',
+            "numbers": NUMBERS[kind].format(count=finished),
+            # Finished just now: older ones would be swept while others are timed.
+            "now": time.time_ns() // 1000 - finished,
+        }
+        with database.engine.begin() as connection:
+            for statement in (MESSAGES, OUTCOMES):
+                connection.execute(text(statement.format(**known)))
 
-
-MESSAGES = """rowmq_messages (seq, id, queue, body, "binary", priority, created_at)
-SELECT -n, {id}, (SELECT id FROM rowmq_queues WHERE name = 'q'), NULL, false, 0, 1700000000000000 + n
-FROM numbers"""
-OUTCOMES = """rowmq_outcomes (seq, queue, state, finished_at, attempts, receives)
-SELECT -n, (SELECT id FROM rowmq_queues WHERE name = 'q'), 'done', 1700000000000000 + n, 1, 1 FROM numbers"""
 
 if __name__ == "__main__":
     serve(RowMQ())

@@ -105,6 +105,7 @@ export function serve(peer) {
   async function answer(line) {
     const { do: action, ...given } = JSON.parse(line);
     try {
+      if (!(action in actions)) throw new NotOffered(`nothing here can ${action}`);
       said(await actions[action](given));
     } catch (error) {
       said(error instanceof NotOffered ? { refused: error.message } : { failed: String(error.stack) });
