@@ -4,6 +4,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,14 @@ from rowmq.core.outcome import State
 from rowmq.doors.cli.completion import complete_queue
 from rowmq.doors.cli.loading import load_client
 from rowmq.doors.cli.session import Session, with_session
-from rowmq.doors.cli.sparking import dry_run_option, period, period_options, spark_job, spark_options
+from rowmq.doors.cli.sparking import (
+    Said,
+    dry_run_option,
+    period,
+    period_options,
+    spark_job,
+    spark_options,
+)
 from rowmq.doors.cli.words import MEETS, SPAN, all_of
 from rowmq.runtime.client import Client
 from rowmq.runtime.foreground import on_signal
@@ -62,7 +70,7 @@ def spark_work(
     load = partial(load_client, target)
     client = load()
     served = client.worker(*queues).queues
-    options["period"] = period(client.store.now(), options.pop("since"), options.pop("until"))
+    options["period"] = _period(client, options.pop("since"), options.pop("until"))
     options["where"] = all_of(options["where"])
     if dry_run:
         _show_waiting(session, client, served, options)
@@ -70,6 +78,12 @@ def spark_work(
     counts = _work(session, client, load, served, options)
     said = {"queues": list(served), **{name: counts[name] for name in COUNTED}}
     session.out.result(said, ", ".join(f"{counts[name]} {name}" for name in COUNTED))
+
+
+def _period(client: Client, since: Said, until: Said) -> tuple[datetime | None, datetime | None]:
+    if since is None and until is None:
+        return None, None  # a worker's token need not have the right to ask for the store's time
+    return period(client.store.now(), since, until)
 
 
 def _work(session: Session, client: Client, load: Any, queues: Sequence[str], options: Any) -> Counter[str]:
