@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from rowmq.doors.http.access import Open
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.request import Request
 from rowmq.doors.http.sqs.actions import ACTIONS
@@ -23,7 +24,7 @@ EVERYBODY = {
 }
 
 
-class Named:
+class Named(Open):
     """Knows callers by the name that they sign with."""
 
     def principal(self, request: Request) -> Principal:
