@@ -20,14 +20,14 @@ PATIENCE = 30.0
 
 
 @contextmanager
-def serving(where: str | Client = "memory://", **settings: Any) -> Iterator[str]:
+def serving(where: str | Client = "memory://", *, port: int | None = None, **settings: Any) -> Iterator[str]:
     """Serve a store, by its URL or through a client, in a thread; the server's base URL.
 
     ``settings`` are those of serving.Settings: access, guard, request_timeout, clients_clock and others.
     A client that was given stays open.
     """
     client = connect(where) if isinstance(where, str) else where
-    listener = bind("127.0.0.1", 0)
+    listener = bind("127.0.0.1", port or 0)
     server = Server(client, listener, Settings(**settings))
     thread = threading.Thread(target=server.run, name="tested-server")
     thread.start()

@@ -90,10 +90,20 @@
     else location.reload();
   };
   let source = null;
+  // A browser comes again by itself, but not to a server that has said no: that may change, too.
+  const again = () => {
+    source = null;
+    setTimeout(() => {
+      if (!source && !document.hidden) listen();
+    }, 5000);
+  };
   const listen = () => {
     source = new EventSource(from);
     source.addEventListener("open", () => tell(true));
-    source.addEventListener("error", () => tell(false));
+    source.addEventListener("error", () => {
+      tell(false);
+      if (source && source.readyState === EventSource.CLOSED) again();
+    });
     source.addEventListener("change", (event) => {
       tell(true);
       JSON.parse(event.data).forEach(change);
