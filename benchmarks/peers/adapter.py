@@ -68,17 +68,17 @@ class Adapter:
             self._process.stdin.write(json.dumps({"do": action, **given}) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError as error:
-            raise AdapterFailed(f"{self.system.name} has ended: {self._printed()}") from error
+            raise AdapterFailed(f"{self.system.name} has ended: {self.printed()}") from error
 
     def answer(self) -> dict[str, Any]:
         """Wait for the answer."""
         try:
             found = self._answers.get(timeout=PATIENCE)
         except queue.Empty:
-            raise AdapterFailed(f"{self.system.name} does not answer: {self._printed()}") from None
+            raise AdapterFailed(f"{self.system.name} does not answer: {self.printed()}") from None
         if found is None or "failed" in found:
             said = (found or {}).get("failed", "it has ended")
-            raise AdapterFailed(f"{self.system.name}: {said}\n{self._printed()}")
+            raise AdapterFailed(f"{self.system.name}: {said}\n{self.printed()}")
         if "refused" in found:
             raise Refused(found["refused"])
         return found
@@ -92,7 +92,8 @@ class Adapter:
                 self._answers.put(found)
         self._answers.put(None)
 
-    def _printed(self) -> str:
+    def printed(self) -> str:
+        """The end of what it printed."""
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace")[-2000:]
 

@@ -132,7 +132,8 @@ class Session:
             if done != seen:
                 seen, moved = done, time.monotonic()
             if time.monotonic() > moved + STUCK:
-                raise AdapterFailed(f"{self.system.name} handles nothing: {done} of {count}")
+                said = self.workers[0].printed()
+                raise AdapterFailed(f"{self.system.name} handles nothing more, {done} of {count}: {said}")
             time.sleep(LOOK)
 
     def _settled(self, rest: int) -> None:
@@ -181,8 +182,8 @@ def whole(session: Session) -> Figures:
     count, seconds = session.enqueue(plan.messages, 1)
     figures["enqueue, single"] = count / seconds
     alone = session.work(count, seconds=3 * plan.seconds)
-    if alone.messages < count // 2:  # too slow to empty it: what follows needs an empty queue
-        session.work(count, seconds=10 * plan.seconds)
+    if left := session.control.ask("left")["left"]:  # what follows needs an empty queue
+        session.work(left, seconds=STUCK)
     figures["round trips"] = session.roundtrip()
     figures |= latencies(session, min(count / seconds, alone.rate))
     return figures | bulk(session, expected=alone.rate)

@@ -47,7 +47,7 @@ class Pgqueuer(AsyncPeer):
         self.run(self.queries.enqueue(["job"] * len(bodies), bodies, [0] * len(bodies)))
 
     def start(self) -> None:
-        self.worker = asyncio.run_coroutine_threadsafe(self._work(), self.loop)
+        self.worker = self.spawn(self._work())
 
     async def _work(self) -> None:
         self.pgq = PgQueuer(AsyncpgDriver(await asyncpg.connect(self.url)))

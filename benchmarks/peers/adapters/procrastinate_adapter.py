@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +50,8 @@ class Procrastinate(AsyncPeer):
         self.run(self.job.batch_defer_async(*messages))
 
     def start(self) -> None:
-        self.worker = asyncio.run_coroutine_threadsafe(
-            self.app.run_worker_async(queues=["q"], concurrency=CONCURRENCY, install_signal_handlers=False),
-            self.loop,
+        self.worker = self.spawn(
+            self.app.run_worker_async(queues=["q"], concurrency=CONCURRENCY, install_signal_handlers=False)
         )
 
     def stop(self) -> None:

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from concurrent.futures import Future
 
 TICK = 0.005
 """Seconds between two looks at how much was handled."""
@@ -145,6 +146,12 @@ class AsyncPeer(Peer):
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Do it on the loop and wait for it."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        """Do it on the loop meanwhile; what goes wrong is printed, for the runner to show."""
+        found = asyncio.run_coroutine_threadsafe(work, self.loop)
+        found.add_done_callback(lambda it: None if it.cancelled() else print(it.exception(), file=sys.stderr))
+        return found
 
     async def apush(self, message: dict[str, Any]) -> None:
         """Push one message."""
