@@ -11,7 +11,8 @@ from typing import Any
 import celery
 from redis import Redis
 
-from benchmarks.peers.adapters.serve import PipePeer, serve, tell
+from benchmarks.peers.adapters.peer import PipePeer, tell
+from benchmarks.peers.adapters.serve import serve
 
 CONCURRENCY = os.cpu_count() or 1
 PREFETCH = 128

@@ -11,7 +11,8 @@ from typing import Any
 import dramatiq
 from dramatiq.brokers.redis import RedisBroker
 
-from benchmarks.peers.adapters.serve import PipePeer, serve, tell
+from benchmarks.peers.adapters.peer import PipePeer, tell
+from benchmarks.peers.adapters.serve import serve
 
 PROCESSES = os.cpu_count() or 1
 PREFETCH = 1000

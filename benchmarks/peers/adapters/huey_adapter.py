@@ -7,7 +7,8 @@ from typing import Any
 
 from huey import SqliteHuey
 
-from benchmarks.peers.adapters.serve import Peer, serve
+from benchmarks.peers.adapters.peer import Peer
+from benchmarks.peers.adapters.serve import serve
 
 WORKERS = 2
 """One was slower here, four were not faster."""

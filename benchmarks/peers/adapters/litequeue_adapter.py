@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from litequeue import LiteQueue
 
-from benchmarks.peers.adapters.serve import PullPeer, serve
+from benchmarks.peers.adapters.peer import PullPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,8 @@ from oban import Oban as Instance
 from oban import worker
 from oban.schema import install
 
-from benchmarks.peers.adapters.serve import AsyncPeer, serve
+from benchmarks.peers.adapters.peer import AsyncPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

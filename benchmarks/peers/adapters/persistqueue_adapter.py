@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from persistqueue import Empty, SQLiteAckQueue, SQLiteQueue
 from persistqueue.serializers import json as serializer
 
-from benchmarks.peers.adapters.serve import PullPeer, serve
+from benchmarks.peers.adapters.peer import PullPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

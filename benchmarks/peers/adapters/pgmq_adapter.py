@@ -8,7 +8,8 @@ import psycopg
 from pgmq import PGMQueue
 from pgmq.install import get_embedded_install_sql, get_embedded_sql_version
 
-from benchmarks.peers.adapters.serve import PullPeer, serve
+from benchmarks.peers.adapters.peer import PullPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

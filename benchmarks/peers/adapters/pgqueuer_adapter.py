@@ -11,7 +11,8 @@ import asyncpg
 import uvloop
 from pgqueuer import AsyncpgDriver, PgQueuer, Queries
 
-from benchmarks.peers.adapters.serve import AsyncPeer, serve
+from benchmarks.peers.adapters.peer import AsyncPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

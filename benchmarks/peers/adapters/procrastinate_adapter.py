@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import procrastinate
 
-from benchmarks.peers.adapters.serve import AsyncPeer, serve
+from benchmarks.peers.adapters.peer import AsyncPeer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

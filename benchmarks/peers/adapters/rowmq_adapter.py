@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import text
 
 import rowmq
-from benchmarks.peers.adapters.serve import Peer, serve
+from benchmarks.peers.adapters.peer import Peer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

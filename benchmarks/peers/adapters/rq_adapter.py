@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from redis import Redis
 from rq import Queue
 
-from benchmarks.peers.adapters.serve import PipePeer, serve, tell
+from benchmarks.peers.adapters.peer import PipePeer, tell
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

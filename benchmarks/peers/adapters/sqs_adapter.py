@@ -23,7 +23,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.peers.adapters.serve import NotOffered, Peer, serve
+from benchmarks.peers.adapters.peer import NotOffered, Peer
+from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
