@@ -105,7 +105,7 @@ class Session:
     def work(self, count: int, *, seconds: float | None = None, rest: int | None = 0) -> Worked:
         """Let the workers handle so many, or for so long, until no more than the rest is left.
 
-        The clock starts with the first message handled, so that nobody's start is counted.
+        The clock starts with the first message handled, to a few milliseconds, so that nobody's start counts.
         """
         base, limit = self._done(), seconds or self.plan.seconds
         for worker in self.workers:
@@ -113,15 +113,14 @@ class Session:
         for worker in self.workers:
             worker.answer()
         self._reach(base + 1, until=None)
-        first, began, before = self._done(), time.monotonic(), self.use()
+        began, before = time.monotonic(), self.use()
         self._reach(base + count, until=began + limit)
         done = self._done()
         if done >= base + count and rest is not None:
             self._settled(rest)
         took, use, memory = time.monotonic() - began, self.use().since(before), peak_memory(self._pids())
         self._stop()
-        # So few that the first look saw them all are all counted.
-        return Worked(done - (first if done > first else base), took, use, memory)
+        return Worked(done - base, took, use, memory)
 
     def _done(self) -> int:
         return sum(each.done for each in self.workers)
@@ -170,6 +169,8 @@ class Session:
         worker.ask("stop")
         began = dict(worker.ask("began")["began"])
         known = [each for each in pushed if each[0] in began]
+        if not known:
+            raise AdapterFailed(f"{self.system.name} handled none of {count} messages: {worker.printed()}")
         called = [(began[number] - called) / 1e6 for number, called, _ in known]
         return called, [(began[number] - returned) / 1e6 for number, _, returned in known]
 
