@@ -13,7 +13,7 @@ from rowmq.doors.http.dashboard import words
 
 WIDTH, HEIGHT = 240.0, 64.0
 """A chart's own units: it is stretched to whatever room there is, and its lines are not."""
-SPARK_WIDTH, SPARK_HEIGHT = 120.0, 28.0
+SPARK_WIDTH, SPARK_HEIGHT = 118.0, 28.0
 CLOCK_LABELS = 4
 LEAST = 1e-9
 """What is less than this is nothing."""
@@ -52,14 +52,17 @@ def seconds(value: float) -> str:
 
 
 def spark(values: Sequence[float], tone: str, said: str) -> Markup:
-    """A line as small as a word, which says ``said`` to who asks; one that is flat at zero is pale."""
+    """A line as small as a word, which says ``said`` to who asks; one that is flat at zero is pale.
+
+    The line and the area under it are one path, whose other edges are beyond the edges of the picture.
+    """
     top = max(values, default=0)
-    line = " L".join(_points(values, top or 1.0, SPARK_WIDTH, SPARK_HEIGHT))
-    area = f'<path class="area" d="M0,{SPARK_HEIGHT:g} L{line} L{SPARK_WIDTH:g},{SPARK_HEIGHT:g} Z"/>'
+    line = " ".join(_points(values, top or 1.0, SPARK_WIDTH, SPARK_HEIGHT - 1))
+    beyond = SPARK_HEIGHT + 3
     return _made(
         f'<svg class="spark {tone if top else "still"}" viewBox="0 0 {SPARK_WIDTH:g} {SPARK_HEIGHT:g}"'
         f' preserveAspectRatio="none" role="img"><title>{escape(said)}</title>'
-        f'{area if top else ""}<path d="M{line}"/></svg>'
+        f'<path d="M-3,{beyond:g} {line} {SPARK_WIDTH + 3:g},{beyond:g}"/></svg>'
     )
 
 
@@ -159,7 +162,7 @@ def _runs(values: Values, top: float) -> Iterator[list[str]]:
 def _points(values: Values, top: float, width: float, height: float) -> list[str]:
     step = width / max(1, len(values) - 1)
     return [
-        f"{place * step:.4g},{height - (height - 1) * (value or 0.0) / top:.4g}"
+        f"{place * step:.4g},{height - (height - 1) * (value or 0.0) / top:.3g}"
         for place, value in enumerate(values)
     ]
 
