@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import text
 
 from rowmq.core.errors import QueueNotFound
 from rowmq.core.monitor import MINUTE, Counts
@@ -103,6 +104,19 @@ def test_hundreds_of_queues_are_counted_together(store: Any) -> None:
     done_message(store, queue="q3")
     assert store.monitor.sample(now=after(60)) == 2
     assert [each.queue for each in store.monitor.samples(MINUTE, T0)] == ["q3", "q7"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql"])
+def test_no_row_of_a_dropped_queues_samples_is_left(store: Any) -> None:
+    put_queue(store)
+    done_message(store)
+    store.monitor.sample(now=after(60))
+    rows = text("SELECT COUNT(*) FROM rowmq_samples")
+    with store.database.engine.connect() as connection:
+        assert connection.execute(rows).scalar_one() == 1
+    store.queues.drop("q", now=after(61))
+    with store.database.engine.connect() as connection:
+        assert connection.execute(rows).scalar_one() == 0
 
 
 def test_samples_are_empty_while_nobody_samples(store: Any) -> None:

@@ -62,7 +62,8 @@ class Messages:
 
     def _some(self, place: Place | None, size: int) -> list[Spot]:
         begin = self._start()
-        line, time, seq = (1, *begin) if place is None else (place[0], str(place[1]), seq_text(place[2]))
+        early = place is None or (self._finished and self._until is not None and place[1] >= self._until)
+        line, time, seq = (1, *begin) if early or place is None else _text_of(place)
         order = "newest" if self._finished else "oldest"
         given = (line, time, seq, *begin, self._end(), size, int(bool(self._where)))
         lines = LINES.get(self._state, OWED)
@@ -93,6 +94,11 @@ class Messages:
             return False
         young = self._since is None or born >= self._since
         return self._finished or (young and (self._until is None or born < self._until))
+
+
+def _text_of(place: Place) -> tuple[int, str, str]:
+    line, time, seq = place
+    return line, str(time), seq_text(seq)
 
 
 class Failed:

@@ -57,9 +57,10 @@ class Finished:
 
     def look(self, place: Place | None, size: int) -> list[Spot]:
         """By (finished_at, seq), from the end of the period backwards."""
-        time, seq = place or (self._until, 0)
+        start = (self._until, 0)
+        time, seq = min(place or start, start)
         said = {"queue": self.kept.id, "state": self._state.value, "since": self._since}
-        rows = self.cursor.all("page_finished", **said, time=min(time, self._until), seq=seq, look=size)
+        rows = self.cursor.all("page_finished", **said, time=time, seq=seq, look=size)
         return [Spot((finished_at, seq), seq) for finished_at, seq in rows]
 
     def choose(self, spots: Sequence[Spot]) -> Sequence[Spot]:

@@ -228,6 +228,16 @@ def test_what_is_finished_is_found_by_when_it_ended(store: Store) -> None:
     assert listed(store, DONE, since=after(3), until=after(3)) == []
 
 
+def test_a_place_outside_the_period_is_its_beginning(store: Store) -> None:
+    put_queue(store)
+    push(store, *messages(5))
+    for number, held in enumerate(claim(store, 5)):
+        settle(store, held, ACK, now=after(number))
+    place = page(store, DONE, limit=1).place
+    assert payloads(page(store, DONE, place=place, until=after(2)).records) == [1, 0]
+    assert payloads(page(store, DONE, place=place, until=after(4)).records) == [3, 2, 1, 0]
+
+
 # Lists of what is owed.
 
 
