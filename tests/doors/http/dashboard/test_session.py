@@ -9,10 +9,12 @@ import httpx
 import pytest
 
 from rowmq.doors.http.access import BURST, Open, Tokens
+from rowmq.doors.http.dashboard import family
 from rowmq.doors.http.dashboard.door import inside
 from rowmq.doors.http.dashboard.sealing import Sealing
 from rowmq.doors.http.dashboard.session import COOKIE, LASTS, Sessions, cookie_of
 from rowmq.doors.http.refusal import Refusal
+from rowmq.doors.http.settings import Settings
 from rowmq.doors.http.sqs.settings import Settings as SQSSettings
 from rowmq.runtime.client import Client
 from tests.doors.http.asked import asked, bearing, token_text, write_tokens
@@ -55,6 +57,22 @@ def test_who_has_no_session_is_led_to_the_login_and_from_there_to_where_he_wante
     entered = log_in(somebody, "ada", next=found[1])
     assert (entered.status_code, entered.headers["location"]) == (303, "/ui/queues/emails?reach=day")
     assert somebody.gets("queues", "emails").status_code == 200
+
+
+def test_nothing_but_the_door_and_its_looks_is_for_strangers(mq: Client, somebody: Visitor) -> None:
+    before = mq.queues()
+    asked = {route.path for route in family(Settings()).routes}
+    for route in family(Settings()).routes:
+        path = re.sub(r"{\w+}", "emails", route.path)
+        plain = somebody.http.request(route.method, path, headers={"accept": "*/*"}, data={"csrf": "x"})
+        if route.path in {"/ui/login", "/ui/assets/{name}"}:
+            assert plain.status_code in {200, 403, 404}
+            continue
+        assert plain.status_code == 401, route.path
+        led = somebody.http.request(route.method, path, data={"csrf": "x"})
+        assert led.headers["location"].startswith("/ui/login?next="), route.path
+    assert len(asked) > 20
+    assert mq.queues() == before
 
 
 def test_the_root_of_a_closed_server_leads_to_the_login(somebody: Visitor) -> None:
