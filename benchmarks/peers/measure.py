@@ -18,6 +18,8 @@ WARM = 200
 """Messages that pass through before anything is timed."""
 LOOK = 0.002
 """Seconds between two looks at how far the workers are."""
+MOST = 200_000_000
+"""Bytes that all messages of a step may have."""
 STUCK = 60.0
 """Seconds without any progress after which a system is given up."""
 
@@ -32,6 +34,14 @@ class Plan(NamedTuple):
     """Messages that are pushed to an idle system to see how soon they are handled."""
     size: int = 200
     batch: int = BATCH
+
+    def of_size(self, size: int) -> Plan:
+        """The same with messages of another size, and so many that they fit into memory several times.
+
+        >>> Plan(100_000, 5.0, 100).of_size(20_000).messages
+        10000
+        """
+        return self._replace(size=size, messages=min(self.messages, MOST // size))
 
 
 class Use(NamedTuple):

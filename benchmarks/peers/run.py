@@ -126,7 +126,7 @@ class Run:
                 self.book.add(spots.kind, system.name, case, measure, value)
 
     def _figures(self, spots: Places, system: System, case: str) -> Figures:
-        plan = self.options.plan._replace(size=SIZES[case])
+        plan = self.options.plan.of_size(SIZES[case])
         with spots.fresh() as place:
             if system.name == BARE:
                 return limits(system, place, plan)

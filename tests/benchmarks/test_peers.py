@@ -77,11 +77,20 @@ def test_the_cost_of_a_message_is_its_share_of_pushing_and_of_working() -> None:
     assert worked.rate == 25.0
 
 
-def test_cpu_time_is_that_of_a_process_and_those_it_started() -> None:
-    busy = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'sum(range(9_000_000))']); input()"
-    with subprocess.Popen([sys.executable, "-c", busy], stdin=subprocess.PIPE) as started:
-        while process.cpu_seconds([started.pid]) < 0.1:
-            assert started.poll() is None
+def test_large_messages_are_fewer() -> None:
+    plan = Plan(messages=100_000, seconds=5.0, paced=100)
+    assert (plan.of_size(20_000).messages, plan.of_size(20_000).size) == (10_000, 20_000)
+    assert plan.of_size(200).messages == 100_000
+
+
+def test_cpu_time_is_that_of_a_process_and_those_it_started_and_that_have_ended() -> None:
+    child = "subprocess.run([sys.executable, '-c', 'sum(range(20_000_000))'])"
+    busy = f"import subprocess, sys; {child}; print(); input()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", busy], stdin=pipe, stdout=pipe, bufsize=0) as started:
+        assert started.stdout is not None
+        started.stdout.readline()
+        assert process.cpu_seconds([started.pid]) > 0.2
         assert process.peak_memory([started.pid]) > 1e6
         started.communicate(b"\n")
     assert process.cpu_seconds([started.pid]) == 0
