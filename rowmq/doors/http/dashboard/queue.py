@@ -13,7 +13,7 @@ from rowmq.core.monitor import Sample
 from rowmq.core.spans import written
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
-from rowmq.doors.http.dashboard import settings_form
+from rowmq.doors.http.dashboard import settings_fields, settings_form
 from rowmq.doors.http.dashboard.figures import SPANS, Reach, Times, activity, begins, charts
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import page
@@ -68,7 +68,7 @@ async def shown(
         charts=charts(reach, history),
         waits=_both(history.percentiles("waits")),
         runs=_both(history.percentiles("runs")),
-        groups=settings_form.GROUPS,
+        groups=settings_fields.GROUPS,
         values=values,
         was=json.dumps(values),
         rules=[rule_text(each.spec) for each in about.schedules],

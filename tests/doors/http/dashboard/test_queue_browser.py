@@ -1,15 +1,18 @@
 """The page of a queue in a real browser: every action, by mouse, by keyboard, without script, on a phone."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from rowmq.core.outcome import State
 from rowmq.doors.http.dashboard.links import link
 from rowmq.runtime.client import Client
 from tests.doors.http.dashboard.looking import WIDTH, ask, fits, said, tab_to
 
 pytestmark = pytest.mark.xdist_group("browser")
+TOO_PALE = (Path(__file__).parent / "contrast.js").read_text()
 
 
 @pytest.fixture
@@ -155,6 +158,18 @@ def test_the_pages_fit_a_phone(emails: Client, phone: Page) -> None:
     assert 0 <= box["x"] <= box["x"] + box["width"] <= WIDTH
     phone.locator("details.ask[open] form button.danger").tap()
     said(phone, "purged 7 waiting messages of emails")
+
+
+def test_everything_can_be_read_in_light_and_dark(emails: Client, browser: Browser, url: str) -> None:
+    (dead,) = emails.store.history.find("emails", state=State.DEAD).records
+    paths = (link("queues", "emails"), link("queues", "emails", "dead"), link("messages", dead.id))
+    for scheme in ("light", "dark"):
+        with browser.new_context(base_url=url, color_scheme=scheme) as context:
+            page = context.new_page()
+            for path in paths:
+                page.goto(path)
+                page.eval_on_selector_all("details:not(.ask)", "each => each.forEach(one => one.open = true)")
+                assert page.evaluate(TOO_PALE) == [], (scheme, path)
 
 
 def test_counts_stay_current(emails: Client, page: Page) -> None:

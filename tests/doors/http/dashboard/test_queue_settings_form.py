@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rowmq.core.backoff import Backoff
 from rowmq.core.queue import Archive, Guarantee, Queue, Rate, changed
 from rowmq.doors.http.dashboard.form import Form
-from rowmq.doors.http.dashboard.settings_form import FIELDS, GROUPS, WAS, changes, values
+from rowmq.doors.http.dashboard.settings_fields import FIELDS, GROUPS
+from rowmq.doors.http.dashboard.settings_form import WAS, changes, values
 
 PLAIN = Queue(name="emails")
 SPANS = st.timedeltas(timedelta(milliseconds=1), timedelta(days=3650))
