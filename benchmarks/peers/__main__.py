@@ -16,10 +16,10 @@ from typing import Any
 
 from benchmarks.peers.catalogue import OURS, STORES, SYSTEMS, chosen
 from benchmarks.peers.install import HOMES
-from benchmarks.peers.measure import Plan
 from benchmarks.peers.report import write
 from benchmarks.peers.run import FIFO, SIZES, Options, Run
 from benchmarks.peers.scenes import Crowd
+from benchmarks.peers.session import Plan
 
 HERE = Path(__file__).parent
 KEPT = HERE / "results.json"

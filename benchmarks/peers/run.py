@@ -18,9 +18,10 @@ from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, System
 from benchmarks.peers.figures import Book
 from benchmarks.peers.install import CannotBeHad, install
-from benchmarks.peers.measure import WARM, Figures, Plan, Session, bulk, limits, whole
+from benchmarks.peers.measure import WARM, Figures, bulk, limits, whole
 from benchmarks.peers.place import Places, places
 from benchmarks.peers.scenes import Crowd, scenes
+from benchmarks.peers.session import Plan, Session
 
 SIZES = {"200 B": 200, "2 KB": 2000, "20 KB": 20_000}
 FIFO = 100_000

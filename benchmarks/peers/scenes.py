@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from benchmarks.peers.adapter import Refused
 from benchmarks.peers.catalogue import System
-from benchmarks.peers.measure import WARM, Plan, Session
+from benchmarks.peers.measure import WARM
 from benchmarks.peers.place import Places
+from benchmarks.peers.session import Plan, Session
 
 EMPTY, WAITING, FINISHED, HELD = "empty", "waiting", "finished", "held"
 FILLING = 300.0

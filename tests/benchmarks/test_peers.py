@@ -14,9 +14,10 @@ from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, PEERS, SYSTEMS, System, chosen
 from benchmarks.peers.figures import Book, Ratio, Record, percentile, ratio
 from benchmarks.peers.install import HERE, CannotBeHad, install
-from benchmarks.peers.measure import Plan, Session, Use, Worked, costs
+from benchmarks.peers.measure import costs
 from benchmarks.peers.place import Place
 from benchmarks.peers.report import write
+from benchmarks.peers.session import Plan, Session, Use, Worked
 from benchmarks.peers.targets import TARGETS, Target
 
 ADAPTERS = HERE / "adapters"
