@@ -40,10 +40,8 @@ CLAIMED, HANDLING, SUNK, COMMITTED = "claimed", "handling", "sunk", "committed"
 the commit log and before the ack."""
 
 
-def die(after: Path | None = None) -> None:
-    """Kill everything in this process's session, this process last; if a file is named, once it is there."""
-    while after is not None and not after.exists():
-        time.sleep(0.05)
+def die() -> None:
+    """Kill everything in this process's session, and this process last."""
     mine = os.getpid()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != mine and in_session(int(entry.name), os.getsid(0)):
@@ -59,12 +57,7 @@ def in_session(process: int, leader: int) -> bool:
 
 
 def stream(
-    spark: SparkSession,
-    url: str,
-    folder: Path,
-    handler: Callable[[ClaimedMessage], Any],
-    point: str = "",
-    after: Path | None = None,
+    spark: SparkSession, url: str, folder: Path, handler: Callable[[ClaimedMessage], Any], point: str = ""
 ) -> None:
     """Stream what is there through the handler into the file, and die at the point."""
 
@@ -73,7 +66,7 @@ def stream(
         with (folder / "out.txt").open("a") as out:
             out.writelines(f"{seq}\n" for seq in seqs)
         if point == SUNK:
-            die(after)
+            die()
 
     options = {"url": url, "queue": "jobs", "maxRowsPerTrigger": str(BATCH), "lease": LEASE}
     messages = spark.readStream.format("rowmq").options(**options).load()
@@ -96,7 +89,10 @@ def working(url: str, handler: Callable[[ClaimedMessage], Any], queue: str = "jo
 
 
 def work_beside(spark: SparkSession, url: str, mode: str, begun: Path) -> None:
-    """Work on another queue in a thread, with a handler that says when it has begun and never ends."""
+    """Work on another queue in a thread, and wait until one of its handlers, which never ends, has begun.
+
+    Before the stream starts: Spark gives up on Python processes that take long, as many at once do.
+    """
 
     def hold(message: ClaimedMessage) -> None:
         if message.payload == HELD // 2:
@@ -105,12 +101,13 @@ def work_beside(spark: SparkSession, url: str, mode: str, begun: Path) -> None:
 
     load = working(url, hold, "held")
     options: Any = {"mode": mode, "tasks": 1, "concurrency": 1}
-    threading.Thread(target=work, args=(spark, load(), load), kwargs=options, daemon=True).start()
+    working_on = threading.Thread(target=work, args=(spark, load(), load), kwargs=options, daemon=True)
+    working_on.start()
+    while working_on.is_alive() and not begun.exists():
+        time.sleep(0.05)
 
 
 def main(url: str, folder: str, point: str, mode: str = "") -> None:
-    after = Path(folder) / "held" if mode else None
-
     class Reader(StreamReader):
         def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
             if point == COMMITTED and start["n"]:
@@ -126,16 +123,16 @@ def main(url: str, folder: str, point: str, mode: str = "") -> None:
 
     def handle(message: ClaimedMessage) -> None:
         if point in (HANDLING, "workers", "microbatch") and message.payload == BATCH - 1:
-            die(after)
+            die()
 
     spark = session("local[2]", **QUICK)
     spark.dataSource.register(Source)
     if point in ("workers", "microbatch"):
         load = working(url, handle)
         work(spark, load(), load, mode=point, tasks=2, stop_when_empty=True)  # type: ignore[arg-type]
-    if after is not None:
-        work_beside(spark, url, mode, after)
-    stream(spark, url, Path(folder), handle, point, after)
+    if mode:
+        work_beside(spark, url, mode, Path(folder) / "held")
+    stream(spark, url, Path(folder), handle, point)
 
 
 if __name__ == "__main__":
