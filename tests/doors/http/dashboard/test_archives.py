@@ -71,8 +71,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def archivist(mq: Client, tmp_path: Path, folder: Path) -> Iterator[Visitor]:
     """A visitor of a server that knows the folders."""
-    where = {"archive": str(tmp_path / "lake"), "reports": str(folder)}
-    with serving(mq, **where) as url, Visitor(url) as visitor:
+    with serving(mq, archive=str(tmp_path / "lake"), reports=str(folder)) as url, Visitor(url) as visitor:
         yield visitor
 
 
