@@ -17,11 +17,12 @@ def standing(tables: Tables, queue: str, now: int) -> Counts:
     rows = [row for row in tables.pending.values() if row.queue == queue]
     states = Counter(row.state(now) for row in rows)
     dead = sum(row.queue == queue and row.state == State.DEAD for row in tables.finished.values())
-    counted = [states[State.READY], states[State.SCHEDULED], states[State.LEASED], dead]
+    counted = (states[State.READY], states[State.SCHEDULED], states[State.LEASED], dead)
     most = monitor.MOST_COUNTED
     times = [row.time for row in rows if row.time <= now]
     oldest = timedelta(microseconds=now - min(times)) if times else None
-    return Counts(*(min(count, most) for count in counted), oldest, max(counted) >= most)
+    ready, scheduled, leased, dead = (min(count, most) for count in counted)
+    return Counts(ready, scheduled, leased, dead, oldest, more=max(counted) >= most)
 
 
 def sample(tables: Tables, now: int) -> int:

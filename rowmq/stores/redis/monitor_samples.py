@@ -90,10 +90,9 @@ def _written(sample: Sample) -> tuple[str | int, ...]:
 
 def _sample(queue: str, span: timedelta, text: bytes) -> Sample:
     said: dict[str, Any] = json.loads(text)
-    times = {
-        name: {int(bucket): count for bucket, count in said.pop(name).items()} for name in ("waits", "runs")
-    }
-    return Sample(queue=queue, at=moment(said.pop("at")), span=span, **said, **times)
+    for name in ("waits", "runs"):
+        said[name] = {int(bucket): count for bucket, count in said[name].items()}
+    return Sample(queue=queue, at=moment(said.pop("at")), span=span, **said)
 
 
 def _ended(born: bytes, scheduled: bytes, started: bytes, ended: bytes) -> Ended:

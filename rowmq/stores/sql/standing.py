@@ -26,7 +26,12 @@ class Waiting(NamedTuple):
     def plus(self, other: "Waiting") -> "Waiting":
         """Both."""
         times = [time for time in (self.oldest, other.oldest) if time is not None]
-        return Waiting(*map(sum, zip(self[:3], other[:3], strict=True)), min(times, default=None))
+        return Waiting(
+            self.ready + other.ready,
+            self.scheduled + other.scheduled,
+            self.leased + other.leased,
+            min(times, default=None),
+        )
 
 
 def standing(cursor: Cursor, queues: Sequence[Kept]) -> dict[str, Counts]:
@@ -49,7 +54,8 @@ def _counts(cursor: Cursor, row: Row, now: int, most: int) -> Counts:
         total = total.plus(part)
     age = None if total.oldest is None else timedelta(microseconds=now - total.oldest)
     more = dead >= most or any(part.seen >= most for part in parts)
-    return Counts(*(min(count, most) for count in (*total[:3], dead)), age, more)
+    ready, scheduled, leased, died = (min(count, most) for count in (*total[:3], dead))
+    return Counts(ready, scheduled, leased, died, age, more)
 
 
 def _one_by_one(cursor: Cursor, queue: int, now: int, most: int) -> list[Waiting]:
@@ -66,4 +72,5 @@ def _one_by_one(cursor: Cursor, queue: int, now: int, most: int) -> list[Waiting
 def _waiting(row: Iterable[int | None]) -> Waiting:
     """A row of counts: of no rows a sum is NULL, and MySQL's are decimals."""
     *counts, oldest = row
-    return Waiting(*(int(count or 0) for count in counts), oldest)
+    ready, scheduled, leased = (int(count or 0) for count in counts)
+    return Waiting(ready, scheduled, leased, oldest)
