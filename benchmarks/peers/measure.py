@@ -57,7 +57,8 @@ def bulk(session: Session, expected: float) -> Figures:
     count, seconds = session.enqueue(wanted, plan.batch)
     pushing = session.use().since(before)
     worked = session.work(count)
-    figures: Figures = {"enqueue, batch": count / seconds, "work": worked.rate}
+    rate = count / seconds if session.has_batches else None
+    figures: Figures = {"enqueue, batch": rate, "work": worked.rate}
     return figures | costs(pushing, count, worked) | leftovers(session.place, worked)
 
 

@@ -72,6 +72,7 @@ class Session:
     def __init__(self, system: System, place: Place, plan: Plan) -> None:
         self.system, self.place, self.plan = system, place, plan
         self._stack = ExitStack()
+        self.has_batches = True
 
     def __enter__(self) -> Self:
         self.control = self._stack.enter_context(Adapter(self.system))
@@ -105,6 +106,7 @@ class Session:
         try:
             found = self.control.ask("enqueue", batch=batch, **asked)
         except Refused:
+            self.has_batches = False
             found = self.control.ask("enqueue", batch=1, **asked)
         return found["count"], found["seconds"]
 
