@@ -111,6 +111,8 @@ class PostgresDialect(Dialect):
         code = error.sqlstate
         if code is not None:
             return _TROUBLES.get(code) or _CLASSES.get(code[:2]) or Trouble.OTHER
+        if isinstance(error, psycopg.DataError):  # from the driver itself: NUL, or half a character
+            return Trouble.UNSTORABLE
         if isinstance(error, Unreachable):
             return Trouble.REFUSED
         return Trouble.GONE if isinstance(error, psycopg.OperationalError) else Trouble.OTHER

@@ -72,7 +72,8 @@ def has_no_rules(queue: Queue) -> bool:
 
 
 def _is_plain(batch: Batch) -> bool:
-    return 0 < len(batch.messages) <= LARGEST and all(map(_is_due, batch.messages))
+    possible = 0 < len(batch.messages) <= LARGEST and "\0" not in batch.queue
+    return possible and all(map(_is_due, batch.messages))
 
 
 def _is_due(message: Message) -> bool:

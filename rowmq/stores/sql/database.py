@@ -10,6 +10,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from rowmq.core.errors import (
+    InvalidInput,
     OutcomeUnknown,
     RowMQError,
     SchemaOutdated,
@@ -176,6 +177,8 @@ class Database:
             return StoreUnavailable(f"the database cannot be used: {error}")
         if trouble is Trouble.FULL:
             return StoreFull(f"the database has no room left: {error}")
+        if trouble is Trouble.UNSTORABLE:
+            return InvalidInput(f"a text has a character that the database cannot hold: {error}")
         if trouble is Trouble.NO_TABLES:
             return SchemaOutdated("RowMQ's tables are missing or incomplete; run: rowmq migrate")
         return StoreError(f"{type(error).__name__}: {error}") if self.is_driver_error(error) else error

@@ -35,6 +35,8 @@ class Trouble(Enum):
     """The server is down, or does not let us in."""
     FULL = auto()
     """There is no room left on its disk."""
+    UNSTORABLE = auto()
+    """A text has a character that the database has no place for."""
     NO_TABLES = auto()
     """Our tables are not there."""
     OTHER = auto()

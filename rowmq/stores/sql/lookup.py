@@ -8,8 +8,9 @@ from rowmq.stores.sql.rows import Kept, kept_queue
 
 
 def queues_by_name(cursor: Cursor, names: Collection[str], now: int | None) -> dict[str, Kept]:
-    """The queues that exist among these names."""
-    rows = cursor.all("queues_by_name", names=list(names), now=now) if names else []
+    """The queues that exist among these names; one with NUL is none, and no parameter for PostgreSQL."""
+    possible = [name for name in names if "\0" not in name]
+    rows = cursor.all("queues_by_name", names=possible, now=now) if possible else []
     return {kept.name: kept for kept in map(kept_queue, rows)}
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rowmq.core.errors import InvalidName
+from rowmq.core.errors import InvalidName, QueueNotFound
+from rowmq.core.message import Batch
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Store
 from rowmq.testing.build import (
@@ -161,3 +162,17 @@ def test_a_dead_letter_queue_has_a_name(store: Store) -> None:
     put_queue(store)
     with pytest.raises(InvalidName):
         put_queue(store, dead_letter="")
+
+
+@pytest.mark.parametrize("name", ["\0", "a\0b"])
+def test_a_queue_whose_name_nobody_can_have_is_not_there(store: Store, name: str) -> None:
+    put_queue(store)
+    assert store.queues.get(name) is None
+    assert not store.queues.drop(name, now=T0)
+    for ask in (store.queues.stats, store.queues.purge, store.history.redrive):
+        with pytest.raises(QueueNotFound):
+            ask(name, now=T0)
+    with pytest.raises(QueueNotFound):
+        claim(store, queue=name)
+    (answer,) = store.push([Batch(name, [message()])], now=T0)
+    assert isinstance(answer, QueueNotFound)
