@@ -38,7 +38,7 @@ $(CLIENTS): $(STAMP) tests/install_clients.sh tests/doors/http/sqs/javascript/pa
 	@touch $@
 
 test: $(STAMP) servers clients ## run the tests, against private servers
-	$(BIN)/pytest -n 3 --dist loadgroup
+	$(BIN)/pytest -n 4 --dist loadgroup
 
 check: $(STAMP) ## format, lint, types and import contracts
 	$(BIN)/ruff format --check .

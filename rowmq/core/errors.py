@@ -21,7 +21,8 @@
     ├── MissingDependency       a program or package that this needs is missing or too old
     └── StoreError
         ├── StoreUnavailable    down, refused, or too busy after all tries; nothing was written
-        │   └── Overloaded      a server has more callers waiting than it takes; nothing was written
+        │   ├── Overloaded      a server has more callers waiting than it takes; nothing was written
+        │   └── StoreFull       no room left, in memory or on disk; nothing was written
         ├── OutcomeUnknown      the reply to COMMIT was lost: written or not, look before repeating
         ├── TransactionConflict the caller's own transaction must be run again by the caller
         ├── SchemaOutdated      the tables are missing or of another version

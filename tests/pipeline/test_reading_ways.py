@@ -102,7 +102,7 @@ def test_a_statement_that_fails_says_that_the_read_broke_off(postgres_url: str) 
         list(reading_postgres.read_postgres(wrong))
 
 
-def test_a_message_that_is_finished_during_a_scan_is_seen_once(
+def test_a_message_that_is_finished_during_a_scan_is_seen_once_as_it_was(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with rowmq.connect(postgres_url) as mq:
@@ -119,7 +119,7 @@ def test_a_message_that_is_finished_during_a_scan_is_seen_once(
         monkeypatch.setattr(Cursor, "select", interrupted)
         options = given(ReadOptions, {"url": postgres_url})
         found = list(reading_scan.read_messages(mq.store, options, READ, 1, 5, mq.store.now()))
-    assert [row["state"] for batch in found for row in batch.to_pylist()] == ["done"] * 5
+    assert [row["state"] for batch in found for row in batch.to_pylist()] == ["leased"] * 5
 
 
 def test_sqlite_is_read_without_writing_or_making_a_file(tmp_path: Path) -> None:

@@ -148,7 +148,9 @@ def test_every_metric_that_is_documented_is_on_the_page(mq: Client) -> None:
 
 def test_the_documentation_tables_every_metric_of_the_server() -> None:
     rows = re.findall(
-        r"^\| `rowmq_(http_\w+)` \| (\w+) \| ([\w, ]*) \| (.*) \|$", DOCUMENT.read_text(), re.MULTILINE
+        r"^\| `rowmq_((?:http|grpc)_\w+)` \| (\w+) \| ([\w, ]*) \| (.*) \|$",
+        DOCUMENT.read_text(),
+        re.MULTILINE,
     )
     assert rows == [(each.name, each.type, ", ".join(each.labels), each.meaning) for each in METRICS]
 

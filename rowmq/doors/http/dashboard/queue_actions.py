@@ -81,7 +81,7 @@ async def redrive(call: Call, form: Form) -> str | None:
 
 async def bind(call: Call, form: Form) -> str | None:
     """Bind the queue to a topic; who does it manages both."""
-    name, topic = call.path["queue"], form.get("topic")
+    name, topic = call.path["queue"], form.get("topic").strip()
     topics = call.broker.store.topics
     try:
         call.demand(Right.MANAGE, check_name(topic, "topic name"))

@@ -201,7 +201,8 @@ def test_a_store_that_fails_is_told_of_once_and_the_stream_goes_on(
             time.sleep(0.3)  # several looks fail meanwhile, and nothing more is said
         mq.queue("emails").push(1)
         stream.sees("total-ready", "1")
-    assert [record.getMessage().split()[0] for record in caplog.records] == ["http.live"]
+    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("http.live")]
+    assert len([text for text in told if "TypeError" in text]) == 1  # servers of other tests may be ending
 
 
 def test_a_head_of_a_stream_is_no_viewer(mq: Client, boards: list[Board]) -> None:
