@@ -60,14 +60,14 @@ def records(store: Store, state: State | None = None) -> list[Record]:
 
 def test_eight_processes_deliver_every_message_of_a_queue_exactly_once(database_url: str) -> None:
     with closing(open_store(database_url)) as store:
-        ids = given(store, 20_000)
+        ids = given(store, 10_000)
         with crew(8, "drain", database_url, 50, 60) as workers:
             said = [line for worker in workers for line in worker.lines()]
         held = [each for line in said for each in line["held"]]
         assert len(held) == len(ids)
         assert set(held) == set(ids)
         assert all(line["won"] == line["held"] for line in said)
-        assert counts(store) == {"done": 20_000}
+        assert counts(store) == {"done": 10_000}
 
 
 def test_one_store_shared_by_many_threads_delivers_every_message_exactly_once(database_url: str) -> None:

@@ -135,8 +135,9 @@ def test_nothing_runs_on_the_list_of_a_queue(looked: Looked) -> None:
         assert looked.page.locator("h1").inner_text().strip() == " ".join(visible(name).split())
 
 
-def test_nothing_runs_on_the_page_of_any_message(looked: Looked, hostile: Client) -> None:
-    for name in (*NAMES, "controls"):
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in (1, 2))])
+def test_nothing_runs_on_the_page_of_any_message(looked: Looked, hostile: Client, part: int) -> None:
+    for name in (*NAMES[part::3], "controls"):
         for record in hostile.store.history.find(name, limit=10).records:
             looked.at("messages", record.id)
     finished = hostile.store.history.find("victim", state=State.DONE, limit=3).records
