@@ -4,7 +4,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from rowmq.core.delivery import Delivery
@@ -16,6 +17,12 @@ LOOKAHEAD = 0.2
 """Seconds of work that are claimed ahead: enough to be busy during a claim, little enough to be fair."""
 WEIGHT = 0.1
 """How much the last run counts in the mean."""
+MOMENT = 0.002
+"""Seconds of work that a thread takes along at once: quick messages share a lock, a look and a wake-up."""
+MOST = 50
+"""Messages that are taken along at most."""
+PATIENCE = 0.02
+"""Seconds after which others may have what a thread has taken along and not begun."""
 
 
 class Held(ClaimedMessage):
@@ -70,6 +77,31 @@ class Lane:
         """The usual length of a run, in seconds."""
 
 
+class Handful:
+    """Messages of one lane that a thread has taken along, which it gives out as it comes to them.
+
+    Those that it has not begun may be taken from it meanwhile, by whoever holds the desk's lock.
+    """
+
+    def __init__(self, lane: Lane, messages: Iterable[Held]) -> None:
+        self.lane = lane
+        self.messages = deque(messages)
+        self.taken = time.monotonic()
+        self.begun = 0
+
+    def __iter__(self) -> Iterator[Held]:
+        with suppress(IndexError):  # the last one was taken just now
+            while self.messages:
+                held = self.messages.popleft()
+                held.started = time.monotonic()
+                self.begun += 1
+                yield held
+
+    def mean(self) -> float:
+        """The usual length of its runs, in seconds."""
+        return (time.monotonic() - self.taken) / max(self.begun, 1) or 1e-6
+
+
 class Desk:
     """Hands waiting messages to free hands: threads for plain functions, an event loop for async ones.
 
@@ -86,6 +118,10 @@ class Desk:
         self._waiting: dict[str, int] = {}
         self._closed = False
         self._low = buffer // 2
+        self._taken: set[Handful] = set()
+        """What threads have taken along, if it was more than one message."""
+        self._watched = False
+        """Whether one of the idle threads looks after that."""
         self.room = threading.Event()
         """Set whenever a queue may have room for more."""
 
@@ -122,30 +158,38 @@ class Desk:
             self._on_async()
         return True
 
-    def take(self, done: Held | None = None) -> Held | None:
+    def take(self, done: Handful | None = None) -> Handful | None:
         """For a thread: give back what it has done and wait for the next; None when the desk is closed."""
         with self._lock:
             if done is not None:
-                self._give_back(done)
+                self._give_back(done.lane, done.mean(), done.begun)
+                self._taken.discard(done)
             while not self._closed:
-                found = self._next(is_async=False)
+                lane = self._next(is_async=False)
+                found = self._handful(lane) if lane else self._overdue()
                 if found is not None:
                     return found
-                self._changed.wait()
+                self._sleep()
         return None
 
     def take_async(self, done: Held | None = None) -> Held | None:
-        """For the event loop: the same, without waiting."""
+        """For the event loop: one message, without waiting."""
         with self._lock:
             if done is not None:
-                self._give_back(done)
-            return None if self._closed else self._next(is_async=True)
+                self._give_back(done.lane, time.monotonic() - done.started or 1e-6, 1)
+            lane = None if self._closed else self._next(is_async=True)
+            if lane is None:
+                return None
+            (held,) = self._begin(lane, 1)
+            held.started = time.monotonic()
+            return held
 
     def close(self) -> list[Held]:
         """Hand nothing out any more; what still waits is returned."""
         with self._lock:
             self._closed = True
             left = [each for lane in self._lanes for each in lane.waiting]
+            left += [each for handful in self._taken for each in _emptied(handful)]
             for lane in self._lanes:
                 lane.waiting.clear()
             self._waiting = dict.fromkeys(self._waiting, 0)
@@ -165,6 +209,9 @@ class Desk:
                 if each in each.lane.waiting:
                     each.lane.waiting.remove(each)
                     self._waiting[each.lane.queue] -= 1
+                for handful in self._taken:
+                    with suppress(ValueError):
+                        handful.messages.remove(each)
 
     def decide(self, held: Held) -> bool:
         """Whether the caller is the first to decide what becomes of a message.
@@ -178,7 +225,8 @@ class Desk:
             first, held.finished = not held.finished, True
             return first
 
-    def _next(self, *, is_async: bool) -> Held | None:
+    def _next(self, *, is_async: bool) -> Lane | None:
+        """The lane whose turn it is, if a hand of that kind may begin."""
         if self._running >= self._concurrency:
             return None
         last = self._running == self._concurrency - 1
@@ -186,7 +234,7 @@ class Desk:
             if not lane.waiting or lane.limit.running >= lane.limit.most:
                 continue
             if lane.job.is_async == is_async:
-                return self._begin(lane)
+                return lane
             if last:  # it is the other kind's turn, and there is room for one
                 self._call(lane)
                 return None
@@ -199,23 +247,50 @@ class Desk:
         else:
             self._changed.notify()
 
-    def _begin(self, lane: Lane) -> Held:
-        held = lane.waiting.popleft()
+    def _handful(self, lane: Lane) -> Handful:
+        """What a thread does in a moment, but no more than its share of what waits."""
+        quick = int(MOMENT / lane.mean) if lane.mean else 1
+        share = -(-len(lane.waiting) // self._concurrency)
+        handful = Handful(lane, self._begin(lane, max(1, min(quick, share, MOST))))
+        if len(handful.messages) > 1:
+            self._taken.add(handful)
+            if not self._watched:
+                self._changed.notify()
+        return handful
+
+    def _begin(self, lane: Lane, count: int) -> list[Held]:
+        given = [lane.waiting.popleft() for _ in range(count)]
         lane.limit.running += 1
         self._running += 1
-        self._waiting[lane.queue] -= 1
+        self._waiting[lane.queue] -= count
         if len(self._lanes) > 1:  # the next hand starts with the next lane
             self._lanes.remove(lane)
             self._lanes.append(lane)
-        held.started = time.monotonic()
-        return held
+        return given
 
-    def _give_back(self, done: Held) -> None:
-        lane = done.lane
+    def _overdue(self) -> Handful | None:
+        """What a busy thread should have begun by now: one that was quick may take long this time."""
+        since = time.monotonic() - PATIENCE
+        for handful in self._taken if self._running < self._concurrency else ():
+            lane = handful.lane
+            if handful.messages and handful.taken < since and lane.limit.running < lane.limit.most:
+                lane.waiting.extendleft(reversed(left := _emptied(handful)))
+                self._waiting[lane.queue] += len(left)
+                return self._handful(lane)
+        return None
+
+    def _sleep(self) -> None:
+        """Wait for a change. One of those who wait also looks after what others have taken along."""
+        watches = bool(self._taken) and not self._watched
+        self._watched = self._watched or watches
+        self._changed.wait(PATIENCE if watches else None)
+        if watches:
+            self._watched = False
+
+    def _give_back(self, lane: Lane, mean: float, count: int) -> None:
         lane.limit.running -= 1
         self._running -= 1
-        run = time.monotonic() - done.started or 1e-6
-        lane.mean += (WEIGHT if lane.mean else 1.0) * (run - lane.mean)
+        lane.mean += (min(1.0, WEIGHT * count) if lane.mean else 1.0) * (mean - lane.mean)
         if self._waiting[lane.queue] <= self._low and not self.room.is_set():
             self.room.set()
         if self._closed or len(self._lanes) > 1:
@@ -226,3 +301,12 @@ class Desk:
         """A hand that is free now may be one that an async job has waited for."""
         if any(lane.job.is_async and lane.waiting for lane in self._lanes):
             self._on_async()
+
+
+def _emptied(handful: Handful) -> list[Held]:
+    """What a thread had taken along and has not begun; it may begin the first of them just now."""
+    taken: list[Held] = []
+    with suppress(IndexError):
+        while handful.messages:
+            taken.append(handful.messages.pop())
+    return taken[::-1]

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 
-from rowmq.runtime.desk import Desk, Held
+from rowmq.runtime.desk import Desk, Handful, Held
 from rowmq.runtime.log import event, logger
 
 PATIENCE = 5.0
@@ -14,7 +14,7 @@ PATIENCE = 5.0
 class Threads:
     """Threads that run plain functions; they are only there if there are any."""
 
-    def __init__(self, desk: Desk, count: int, run: Callable[[Held], object]) -> None:
+    def __init__(self, desk: Desk, count: int, run: Callable[[Handful], object]) -> None:
         self._desk, self._run = desk, run
         self._count = count
         self._started = False
@@ -28,10 +28,10 @@ class Threads:
             threading.Thread(target=self._work, name=f"rowmq-handler-{number}", daemon=True).start()
 
     def _work(self) -> None:
-        held = self._desk.take()
-        while held is not None:
-            self._run(held)
-            held = self._desk.take(held)
+        handful = self._desk.take()
+        while handful is not None:
+            self._run(handful)
+            handful = self._desk.take(handful)
 
 
 class Loop:

@@ -15,7 +15,7 @@ from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Settled
 from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
-from rowmq.runtime.desk import Desk, Held, Lane, Limit
+from rowmq.runtime.desk import Desk, Handful, Held, Lane, Limit
 from rowmq.runtime.fetcher import NAP, Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
 from rowmq.runtime.hooks import Hooks
@@ -168,7 +168,7 @@ class Worker:
         self._settler = Settler(store, self._on_settled, lambda: len(self._held) > 1, terms.logger)
         self._loop = Loop(self._run_async)
         self._desk = self._loop.desk = Desk(terms.concurrency, terms.buffer, self._loop.wake)
-        self._threads = Threads(self._desk, terms.concurrency, self._run_plain)
+        self._threads = Threads(self._desk, terms.concurrency, self._run_handful)
         self._fetcher = Fetcher(
             store, self._desk, list(self._sources.values()), terms, self._deliver, lambda: not self._held
         )
@@ -242,8 +242,10 @@ class Worker:
             if self._desk.decide(held):
                 self._settler.put(held, Release())
 
-    def _run_plain(self, held: Held) -> None:
-        self._end(held, self._runner.run(held.lane.job, held))
+    def _run_handful(self, handful: Handful) -> None:
+        run, job = self._runner.run, handful.lane.job
+        for held in handful:
+            self._end(held, run(job, held))
 
     async def _run_async(self, held: Held) -> None:
         try:

@@ -1,0 +1,89 @@
+"""How threads share what waits: quick messages by the handful, and none stuck behind a slow one."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rowmq.runtime import desk as desks
+from tests.runtime.working import eventually, working
+
+if TYPE_CHECKING:
+    import rowmq
+    from rowmq import ClaimedMessage
+
+QUICK = 1000
+
+
+@pytest.fixture
+def gate() -> threading.Event:
+    """What a slow handler waits for."""
+    return threading.Event()
+
+
+def test_quick_messages_are_taken_along_by_the_handful(
+    mq: rowmq.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    made = desks.Handful.__init__
+
+    def noted(self: desks.Handful, lane: desks.Lane, messages: list[desks.Held]) -> None:
+        sizes.append(len(messages))
+        made(self, lane, messages)
+
+    monkeypatch.setattr(desks.Handful, "__init__", noted)
+    q = mq.queue("q")
+    q.handler(lambda _: None)
+    q.push_many(range(QUICK))
+    with working(mq):
+        eventually(lambda: q.stats().done == QUICK)
+    assert sum(sizes) == QUICK
+    assert max(sizes) > 1
+    assert max(sizes) <= desks.MOST
+
+
+def test_what_was_taken_along_is_not_stuck_behind_a_message_that_takes_long(
+    mq: rowmq.Client, gate: threading.Event
+) -> None:
+    q = mq.queue("q")
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        if message.payload == "slow":
+            gate.wait()
+
+    q.push_many([*range(QUICK), "slow", *range(QUICK)])
+    with working(mq, concurrency=2):
+        eventually(lambda: q.stats().done == 2 * QUICK)
+        gate.set()
+        eventually(lambda: q.stats().done == 2 * QUICK + 1)
+
+
+def test_what_was_taken_along_and_not_begun_is_given_back_by_a_worker_that_stops(
+    mq: rowmq.Client, gate: threading.Event
+) -> None:
+    q = mq.queue("q")
+    slow = threading.Event()
+    after: list[object] = []
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        if slow.is_set():
+            after.append(message.payload)
+        if message.payload == "slow":
+            slow.set()
+            gate.wait()
+
+    q.push_many([*range(QUICK), "slow", *range(QUICK)])
+    worker = mq.worker(concurrency=1)
+    worker.start()
+    assert slow.wait(10)
+    threading.Timer(0.1, gate.set).start()
+    worker.stop()
+    assert after == []
+    stats = q.stats()
+    assert stats.leased == 0
+    assert stats.done + stats.ready == 2 * QUICK + 1
+    assert {message.attempt for message in q.claim(limit=2 * QUICK)} <= {1}
