@@ -8,7 +8,7 @@ names together may be longer than one may be.
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -48,6 +48,7 @@ class Inbox:
     run: str
     """Which run of that server it is; a run's connections end with it."""
     since: datetime
+    """What was published before then it may have no copy of, what came later it has."""
 
     @classmethod
     def of(cls, queue: Queue) -> "Inbox | None":
@@ -109,8 +110,9 @@ class Inboxes:
         peers = [peer, *sorted({each.peer for each in found} - {peer, ""})]
         missing = [(key, name) for name in peers for key in keys if not _has(found, key, name)]
         waiting = {each.key: each for each in found if not each.peer}
+        homes = {each.peer: (each.server, each.run) for each in found} | {peer: (self._server, self._run)}
         for wanted, name in missing:
-            self._put(waiting.pop(wanted, None), consumer, wanted, name)
+            self._put(waiting.pop(wanted, None), consumer, wanted, name, *homes[name])
         return self.of(consumer) if missing else found
 
     def beat(self, inboxes: Sequence[Inbox]) -> None:
@@ -153,16 +155,18 @@ class Inboxes:
             if not each.peer and each.since < before:
                 self.store.queues.drop(each.queue)
 
-    def _put(self, waiting: Inbox | None, consumer: str, key: str, peer: str) -> None:
+    def _put(self, waiting: Inbox | None, consumer: str, key: str, peer: str, server: str, run: str) -> None:
         """Make an inbox, or let one that waits be this peer's."""
-        now = self.store.now()
         queue = name_of(consumer, key, peer) if waiting is None else waiting.queue
         if waiting is not None and not self._wins(waiting, peer):
             queue = name_of(consumer, key, peer)  # another server's peer was quicker
-        made = Inbox(queue, consumer, key, peer, self._server, self._run, now)
+        # Until it is bound it has a copy of nothing, so whatever is handed over meanwhile is for it.
+        made = Inbox(queue, consumer, key, peer, server, run, self.store.now() + self._alive)
         self.store.queues.put(queue, {**SETTINGS, "tags": made.tags})
         self.beat([made])
         self.store.topics.bind(key, queue)
+        bound = replace(made, since=self.store.now())
+        self.store.queues.put(queue, {"tags": bound.tags})
 
     def _wins(self, waiting: Inbox, peer: str) -> bool:
         """Whether this peer is the one to have it, of all those at several servers who want it now."""

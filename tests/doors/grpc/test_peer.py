@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from rowmq.core.message import Message
 from rowmq.doors.grpc.inbox import PATIENCE, Inboxes
@@ -26,11 +27,13 @@ async def gathered(store: MemoryStore) -> AsyncIterator[Gather]:
         await gather.close()
 
 
-def joined(store: MemoryStore) -> Peer:
-    """A peer with one inbox, and three messages in it."""
+def joined(store: MemoryStore, body: bytes = b"", count: int = 3) -> Peer:
+    """A peer with one inbox, and some messages in it."""
     inboxes = Inboxes(store, server="here", run="one", alive=PATIENCE)
     peer = Peer("c", "p", inboxes.complete("c", "a", "p", lambda *_: None))
-    store.topics.publish("a", [Message(id=new_id(), body=b"%d" % n, binary=True) for n in range(3)])
+    store.topics.publish(
+        "a", [Message(id=new_id(), body=body or b"%d" % n, binary=True) for n in range(count)]
+    )
     return peer
 
 
@@ -85,3 +88,49 @@ def test_what_waits_too_long_for_a_consumers_next_peer_is_dropped() -> None:
     store.now = lambda: later  # type: ignore[method-assign]
     inboxes.forget()
     assert inboxes.all() == []
+
+
+def test_what_is_published_while_a_consumer_reconnects_is_handed_over_to_its_new_peer() -> None:
+    store = MemoryStore()
+    joined(store)
+    bind, before = store.topics.bind, Message(id=new_id(), body=b"meanwhile", binary=True)
+
+    def late(topic: str, queue: str, **rest: Any) -> bool:
+        store.topics.publish(topic, [before])
+        return bind(topic, queue, **rest)
+
+    store.topics.bind = late  # type: ignore[method-assign]
+    inboxes = Inboxes(store, server="here", run="one", alive=PATIENCE)
+    inboxes.complete("c", None, "q", lambda *_: None)
+    inboxes.leave("c", "p")
+    (left,) = inboxes.all()
+    assert [each.body for each in store.history.find(left.queue).records] == [b"0", b"1", b"2", b"meanwhile"]
+
+
+def test_what_is_handed_over_before_a_new_peer_is_bound_is_everything() -> None:
+    store = MemoryStore()
+    joined(store)
+    bind, other = store.topics.bind, Inboxes(store, server="there", run="two", alive=PATIENCE)
+
+    def late(topic: str, queue: str, **rest: Any) -> bool:
+        store.topics.publish(topic, [Message(id=new_id(), body=b"meanwhile", binary=True)])
+        other.leave("c", "p")
+        return bind(topic, queue, **rest)
+
+    store.topics.bind = late  # type: ignore[method-assign]
+    Inboxes(store, server="here", run="one", alive=PATIENCE).complete("c", None, "q", lambda *_: None)
+    (left,) = other.all()
+    assert {each.body for each in store.history.find(left.queue).records} == {b"0", b"1", b"2", b"meanwhile"}
+
+
+def test_a_peer_of_another_server_stays_that_servers_when_a_key_is_added_here() -> None:
+    store = MemoryStore()
+    Inboxes(store, server="there", run="two", alive=PATIENCE).complete("c", "a", "q", lambda *_: None)
+    found = Inboxes(store, server="here", run="one", alive=PATIENCE).complete("c", "b", "p", lambda *_: None)
+    homes = {(each.peer, each.key): (each.server, each.run) for each in found}
+    assert homes == {
+        ("p", "a"): ("here", "one"),
+        ("p", "b"): ("here", "one"),
+        ("q", "a"): ("there", "two"),
+        ("q", "b"): ("there", "two"),
+    }
