@@ -8,14 +8,13 @@ from datetime import timedelta
 
 from rowmq.core.delivery import Delivery, Settlement, Want
 from rowmq.core.outcome import ACK, Release
+from rowmq.doors.grpc.fitting import fitting
 from rowmq.doors.grpc.inbox import Inbox
 from rowmq.doors.grpc.news import Look, News
 from rowmq.runtime.gather import Gather
 
 RECORDS = 50
 """How many records of one key one Observe returns."""
-ROOM = 3 * 2**20
-"""How many bytes of them, unless a single one has more: a gRPC client takes 4 MiB if nobody tells it else."""
 Sent = list[tuple[str, Delivery]]
 """Keys and messages in the order they are sent."""
 
@@ -41,10 +40,10 @@ class Peer:
 
     async def fetch(self, gather: Gather, news: News) -> None:
         """Ack what was received, and claim what is next. Raises QueueNotFound if an inbox has gone."""
-        acks, wanted = self._sent, self._wanted(news)
-        looks = {each.queue: Look(news.count(each.key)) for each in wanted}
+        acks, wanted = self._sent, [(each, self._limit(each)) for each in self._wanted(news)]
+        looks = {each.queue: Look(news.count(each.key)) for each, _ in wanted}
         settling = gather.settle([Settlement(each.receipt, ACK) for _, each in acks]) if acks else _nothing()
-        claiming = [gather.claim(each.queue, self._want(each)) for each in wanted]
+        claiming = [gather.claim(each.queue, self._want(limit)) for each, limit in wanted]
         # In one turn, so that they are one after the other in the store: acks go first.
         settled, claimed = await asyncio.gather(
             asyncio.gather(settling, return_exceptions=True),
@@ -52,10 +51,11 @@ class Peer:
         )
         if not isinstance(settled[0], BaseException):
             self._sent = self._sent[len(acks) :]
-        for inbox, found in zip(wanted, claimed, strict=True):
+        for (inbox, limit), found in zip(wanted, claimed, strict=True):
             if not isinstance(found, BaseException):
-                self._again += [(inbox.key, each) for each in self._fitting(gather, inbox, found)]
-                if len(found) < RECORDS:
+                some = self._fitting(gather, inbox, found, limit)
+                self._again += [(inbox.key, each) for each in some]
+                if len(found) < limit and len(some) == len(found):  # else there is more
                     self._looks[inbox.queue] = looks[inbox.queue]
         for error in (*settled, *claimed):
             if isinstance(error, BaseException):
@@ -63,12 +63,7 @@ class Peer:
 
     def take(self) -> Sent:
         """What is sent now."""
-        taken, size = 0, 0
-        for _, each in self._again:
-            size += len(each.body)
-            if taken and size > ROOM:
-                break
-            taken += 1
+        taken = fitting([each for _, each in self._again])
         sent, self._again = self._again[:taken], self._again[taken:]
         self._sent = self._sent + sent
         return sent
@@ -97,22 +92,19 @@ class Peer:
         self._looks.pop(inbox.queue, None)
         return True
 
-    def _want(self, inbox: Inbox) -> Want:
-        limit = self._limits.get(inbox.queue, RECORDS)
+    def _limit(self, inbox: Inbox) -> int:
+        return self._limits.get(inbox.queue, RECORDS)
+
+    def _want(self, limit: int) -> Want:
         return Want(limit=limit, per_group=limit, consumer=self.name, share=False)
 
-    def _fitting(self, gather: Gather, inbox: Inbox, found: Sequence[Delivery]) -> Sequence[Delivery]:
+    def _fitting(
+        self, gather: Gather, inbox: Inbox, found: Sequence[Delivery], limit: int
+    ) -> Sequence[Delivery]:
         """As many as an answer can hold; the others go back, and fewer are claimed the next time."""
-        count, size = 0, 0
-        for each in found:
-            size += len(each.body)
-            if count and size > ROOM:
-                break
-            count += 1
+        count = fitting(found)
         gather.give_back(found[count:])
-        self._limits[inbox.queue] = (
-            count if count < len(found) else min(RECORDS, 2 * max(count, RECORDS // 2))
-        )
+        self._limits[inbox.queue] = count if count < len(found) else min(RECORDS, 2 * limit)
         return found[:count]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rowmq.core.delivery import Want
 from rowmq.core.message import Message
 from rowmq.doors.grpc.inbox import PATIENCE, Inboxes
 from rowmq.doors.grpc.news import News
@@ -134,3 +135,24 @@ def test_a_peer_of_another_server_stays_that_servers_when_a_key_is_added_here() 
         ("q", "a"): ("there", "two"),
         ("q", "b"): ("there", "two"),
     }
+
+
+def test_fewer_large_records_are_claimed_the_next_time_and_none_is_left_lying() -> None:
+    async def main() -> None:
+        store, limits, real = MemoryStore(), [], MemoryStore.claim
+        peer, news = joined(store, b"x" * 2**20, 10), News()
+
+        def claim(queue: str, wants: Sequence[Want], **rest: Any) -> Any:
+            limits.extend(want.limit for want in wants)
+            return real(store, queue, wants, **rest)
+
+        store.claim = claim  # type: ignore[method-assign]
+        async with gathered(store) as gather:
+            got = []
+            for _ in range(5):  # without any news: that there is more, it knows
+                await peer.fetch(gather, news)
+                got.append(len(peer.take()))
+        assert got == [2] * 5
+        assert limits[:3] == [50, 2, 4]
+
+    asyncio.run(main())
