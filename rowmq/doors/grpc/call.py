@@ -10,6 +10,7 @@ from rowmq.core.message import Message
 from rowmq.core.store import Store
 from rowmq.doors.grpc.news import News
 from rowmq.doors.grpc.status import forbidden
+from rowmq.doors.grpc.streams import Streams
 from rowmq.doors.receipt import Seal
 from rowmq.doors.right import Principal, Right
 from rowmq.runtime.gather import Gather
@@ -31,6 +32,7 @@ class Broker:
     seal: Seal
     observe: Observe = lambda _method, _code, _seconds: None
     news: News = field(default_factory=News)
+    streams: Streams = field(default_factory=Streams)
 
     @property
     def store(self) -> Store:
@@ -78,6 +80,13 @@ class Call:
         count = await self.broker.gather.publish(topic, messages)
         self.broker.news.ring(topic)
         return count
+
+    def when_late(self, do: Callable[[], object]) -> None:
+        """Have something done when the call is over, if its caller's patience was over before.
+
+        gRPC does not tell whether an answer arrived, but nobody takes one after his deadline.
+        """
+        self.context.add_done_callback(lambda _: do() if self.context.time_remaining() == 0 else None)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Have anything done that is not gathered, away from the event loop."""

@@ -10,6 +10,7 @@ from rowmq.core.delivery import Settlement
 from rowmq.core.message import Batch
 from rowmq.core.outcome import Settled
 from rowmq.doors.grpc.call import Call
+from rowmq.doors.grpc.fitting import fitting
 from rowmq.doors.grpc.method import Method
 from rowmq.doors.grpc.receipts import opened, sealing
 from rowmq.doors.grpc.status import invalid
@@ -34,11 +35,14 @@ async def push(call: Call, said: wire.PushRequest) -> wire.PushResponse:
 
 
 async def claim(call: Call, said: wire.ClaimRequest) -> wire.ClaimResponse:
-    """Claim messages under a lease, waiting for the first of them if told to."""
+    """Claim messages under a lease, waiting for the first of them if told to; as many as an answer holds."""
     wait = min(span(said, "wait") or NOTHING, LONGEST_WAIT)
     found = await call.gather.claim(said.queue, reading.want(said), wait=wait)
+    count = fitting(found)
+    call.gather.give_back(found[count:])
+    call.when_late(lambda: call.gather.give_back(found[:count]))
     receipt = sealing(call.broker.seal)
-    return wire.ClaimResponse(messages=[writing.delivered(each, receipt(each)) for each in found])
+    return wire.ClaimResponse(messages=[writing.delivered(each, receipt(each)) for each in found[:count]])
 
 
 async def extend(call: Call, said: wire.ExtendRequest) -> wire.ExtendResponse:

@@ -61,6 +61,7 @@ class Peers:
             await asyncio.shield(self._fetch(found))
         except QueueNotFound:  # somebody has dropped an inbox: another server, or an operator
             self._peers.pop((consumer, peer), None)
+            await self._release(found)  # what it has of other keys
             found = await self._known(consumer, peer, check)
             await asyncio.shield(self._fetch(found))
         return found, found.take()
@@ -75,8 +76,11 @@ class Peers:
     async def close(self) -> None:
         """Give back what is held, as this server's peers will have to connect anew."""
         for each in list(self._peers.values()):
-            async with each.lock:
-                await each.release(self._gather)
+            await self._release(each)
+
+    async def _release(self, peer: Peer) -> None:
+        async with peer.lock:
+            await peer.release(self._gather)
 
     async def _fetch(self, peer: Peer) -> None:
         async with peer.lock:

@@ -9,9 +9,8 @@ from rowmq.core.delivery import Delivery
 from rowmq.core.message import Message
 from rowmq.core.names import check_name
 from rowmq.doors.grpc import routeguide_pb2 as wire
-from rowmq.doors.grpc.call import Call, Context
+from rowmq.doors.grpc.call import Call
 from rowmq.doors.grpc.method import Method
-from rowmq.doors.grpc.peer import Peer, Sent
 from rowmq.doors.grpc.peers import Peers, Unknown
 from rowmq.doors.grpc.status import Denied
 from rowmq.doors.right import Right
@@ -59,7 +58,7 @@ class RouteGuide:
             )
         except (Unknown, Denied):
             raise _unknown(f"no consumer {said.consumerID!r} is subscribed; subscribe first") from None
-        call.context.add_done_callback(lambda context: _over(peer, sent, context))  # type: ignore[arg-type]
+        call.when_late(lambda: peer.untake(sent))
         return wire.RecordSet(records=[_record(key, each) for key, each in sent])
 
     def methods(self) -> Sequence[Method]:
@@ -88,12 +87,6 @@ class RouteGuide:
 def _check(said: wire.Subscription) -> None:
     check_name(said.key, "key")
     check_name(said.consumerID, "consumer id")
-
-
-def _over(peer: Peer, sent: Sent, context: Context) -> None:
-    """The call is over; if it broke before its answer left, that answer comes again."""
-    if context.cancelled():
-        peer.untake(sent)
 
 
 def _record(key: str, found: Delivery) -> wire.Record:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 
+from rowmq.doors.grpc import routeguide
 from rowmq.doors.grpc import routeguide_pb2 as wire
 from rowmq.doors.grpc.inbox import Inbox, Inboxes
 from rowmq.stores.memory import MemoryStore
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SHORT = timedelta(seconds=0.6)
 SOON = 10.0
 LARGE = 2**20
+IDENTIFIED = wire.Identification(consumerID="c")
 
 
 class Peer(Caller):
@@ -142,15 +144,25 @@ def test_a_call_that_breaks_returns_its_records_again(store: MemoryStore, addres
         peer.publish("a", b"1", b"2")
         store.claim = claim  # type: ignore[method-assign]
         with pytest.raises(grpc.RpcError) as broken:
-            peer(
-                "/routeguide.RouteGuide/Observe",
-                wire.Identification(consumerID="c"),
-                wire.RecordSet,
-                timeout=0.2,
-            )
+            peer("/routeguide.RouteGuide/Observe", IDENTIFIED, wire.RecordSet, timeout=0.2)
         assert broken.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         peer.publish("a", b"3")
         assert peer.until("c", 3) == [b"1", b"2", b"3"]
+
+
+def test_an_answer_that_leaves_after_the_callers_deadline_comes_again(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Peer(address) as peer:
+        peer.subscribe("a", "c")
+        peer.publish("a", b"1", b"2")
+        with monkeypatch.context() as patched:
+            real = routeguide._record
+            patched.setattr(routeguide, "_record", lambda *said: time.sleep(0.2) or real(*said))  # type: ignore[func-returns-value]
+            with pytest.raises(grpc.RpcError) as late:
+                peer("/routeguide.RouteGuide/Observe", IDENTIFIED, wire.RecordSet, timeout=0.2)
+        assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert peer.until("c", 2) == [b"1", b"2"]
 
 
 def test_a_peer_that_does_not_observe_is_let_go_and_its_messages_wait_for_the_next(
@@ -221,6 +233,18 @@ def test_a_peer_that_another_server_took_for_gone_joins_anew(store: MemoryStore)
         assert [each.peer for each in inboxes(store)] == [inbox.peer]
 
 
+def test_what_was_claimed_of_other_keys_comes_when_an_inbox_was_dropped(
+    store: MemoryStore, address: str
+) -> None:
+    with Peer(address) as peer:
+        for key in ("a", "b"):
+            peer.subscribe(key, "c")
+            peer.publish(key, key.encode())
+        dropped = next(each for each in inboxes(store) if each.key == "b")
+        store.queues.drop(dropped.queue)
+        assert peer.until("c", 1) == [b"a"]
+
+
 def test_names_of_any_length_and_likeness_are_kept_apart(address: str) -> None:
     long = "k" * 255
     with Peer(address) as peer:
@@ -241,7 +265,7 @@ def test_names_of_any_length_and_likeness_are_kept_apart(address: str) -> None:
             "INVALID_ARGUMENT", "a payload has at most 8388608 bytes",
         ),
         (
-            "Publish", wire.PublishRecord(key="a", payload=bytes(10 * 2**20)), wire.Result,
+            "Publish", wire.PublishRecord(key="a", payload=bytes(65 * 2**20)), wire.Result,
             "RESOURCE_EXHAUSTED", "larger than max",
         ),
         ("Subscribe", wire.Subscription(key="a"), wire.Result, "INVALID_ARGUMENT", "a consumer id has 1 to"),
