@@ -140,13 +140,13 @@ class Inboxes:
                 self._keep(inbox)
         event(logger, logging.INFO, "grpc.peer_gone", consumer=consumer, peer=peer)
 
-    def abandoned(self) -> list[Inbox]:
-        """Inboxes whose peer has gone without this run noticing: with its server, or long ago."""
+    def abandoned(self, *, silent: bool) -> list[Inbox]:
+        """Inboxes whose peer has gone unnoticed by this run: with its server or, if ``silent``, long ago."""
         found = [each for each in self.all() if each.peer]
         alive, now = {each.queue for each in self.store.consumers.list()}, self.store.now()
-        silent = [each for each in found if each.queue not in alive and each.since + self._alive < now]
         former = [each for each in found if each.server == self._server and each.run != self._run]
-        return [*silent, *former]
+        unheard = [each for each in found if each.queue not in alive and each.since + self._alive < now]
+        return [*former, *(unheard if silent else ())]
 
     def forget(self) -> None:
         """Drop what has waited too long for a consumer's next peer."""

@@ -12,6 +12,7 @@ from rowmq.doors.grpc import subscription
 from rowmq.doors.grpc.inbox import BEATS, PATIENCE, Check, Inbox, Inboxes, alive
 from rowmq.doors.grpc.news import News
 from rowmq.doors.grpc.peer import Peer, Sent, idle
+from rowmq.doors.grpc.steady import Steady
 from rowmq.runtime.gather import Gather
 from rowmq.runtime.log import event, first_line, logger
 
@@ -30,8 +31,9 @@ class Peers:
     ) -> None:
         self._gather, self._news = gather, news
         self._patience, self._me = patience, f"{server} {run}"[:255]
-        self._every = patience / BEATS
-        self._inboxes = Inboxes(gather.store, server=server, run=run, alive=alive(patience))
+        self._every, self._alive = patience / BEATS, alive(patience)
+        self._inboxes = Inboxes(gather.store, server=server, run=run, alive=self._alive)
+        self._steady = Steady(self._every * 3)
         self._peers: dict[tuple[str, str], Peer] = {}
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
@@ -138,14 +140,22 @@ class Peers:
     async def _tend(self, *, first: bool) -> None:
         for each in [each for each in self._peers.values() if idle(each, self._patience)]:
             await self._leave(each)
-        lead = self._every * 2
-        if await self._gather.run(lambda: self._inboxes.store.consumers.lead(ROLE, self._me, lead)) or first:
-            abandoned = await self._gather.run(self._inboxes.abandoned)
-            for consumer, name in dict.fromkeys((each.consumer, each.peer) for each in abandoned):
-                await self._end(consumer, name)
-            await self._gather.run(self._inboxes.forget)
-            await self._gather.run(lambda: subscription.clear(self._inboxes.store))
+        lead, store = self._every * 2, self._inboxes.store
+        leads = await self._gather.run(lambda: store.consumers.lead(ROLE, self._me, lead))
+        self._steady.answered()
+        if leads or first:
+            await self._clear_up()
         await self._look_again()
+
+    async def _clear_up(self) -> None:
+        """End what nobody has spoken for, once everybody has had the time to."""
+        silent = self._steady.lasts(self._alive)
+        abandoned = await self._gather.run(lambda: self._inboxes.abandoned(silent=silent))
+        for consumer, name in dict.fromkeys((each.consumer, each.peer) for each in abandoned):
+            await self._end(consumer, name)
+        await self._gather.run(self._inboxes.forget)
+        if self._steady.lasts(subscription.ALIVE):
+            await self._gather.run(lambda: subscription.clear(self._inboxes.store))
 
     async def _leave(self, peer: Peer) -> None:
         peer.gone = True

@@ -1,9 +1,9 @@
 """Subscribe: messages one way, what became of them the other way."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from datetime import timedelta
 from typing import Any
 
 from grpc import StatusCode
@@ -19,6 +19,7 @@ from rowmq.doors.grpc.method import Method
 from rowmq.doors.grpc.receipts import sealing
 from rowmq.doors.grpc.status import Denied, invalid
 from rowmq.doors.grpc.subscription import Subscription
+from rowmq.doors.grpc.unsettled import Unsettled
 from rowmq.doors.right import Right
 from rowmq.stores.grpc import reading, writing
 from rowmq.stores.grpc import rowmq_pb2 as wire
@@ -29,6 +30,8 @@ HEAVIEST = 32 * 2**20
 """How many bytes may be sent and not settled, unless a single message has more."""
 FRAME = 2**20
 """How many bytes of messages go into one answer, unless a single one has more."""
+SHORTEST = timedelta(seconds=0.1)
+"""How often leases are extended at most."""
 ANSWERS = 64
 """How many answers to settlements may wait for a client that does not read them."""
 Responses = AsyncIterator[wire.SubscribeResponse]
@@ -42,6 +45,7 @@ async def subscribe(call: Call, requests: AsyncIterator[wire.SubscribeRequest]) 
         started=wire.Started(queue=found.queue, resume=found.queue if found.own else "")
     )
     stream = Stream(call, found, start)
+    stream.enter()
     try:
         async for response in stream.responses(requests):
             yield response
@@ -68,19 +72,22 @@ class Stream:
         self._where = reading.conditions(said.where)
         self._lease, self._consumer = span(said, "lease"), reading.optional(said, "consumer")
         self._want(1)  # what no want may have is refused now
-        self._sent: dict[str, tuple[int, Delivery]] = {}
-        """What is not settled, by receipt, in the order it was sent."""
-        self._bytes = self._number = 0
+        self._sent = Unsettled()
         self._guess = HEAVIEST // 16
         """How many bytes the next message may have: as many as the largest of the last ones."""
         self._answers: asyncio.Queue[wire.SubscribeResponse | Exception | None] = asyncio.Queue(ANSWERS)
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Event()
 
+    def enter(self) -> None:
+        """Be the one stream here that reads a subscription of its own."""
+        if self._found.own:
+            self._call.broker.streams.enter(self._found.queue, self)
+
     async def responses(self, requests: AsyncIterator[wire.SubscribeRequest]) -> Responses:
         """What goes to the client, until it says no more or something goes wrong."""
-        self._begin(self._read(requests))
-        self._begin(self._send())
+        for work in (self._read(requests), self._send(), self._hold()):
+            self._begin(work)
         if self._found.own:
             self._begin(self._stay())
         while (answer := await self._answers.get()) is not None:
@@ -88,11 +95,19 @@ class Stream:
                 raise answer
             yield answer
 
+    def replaced(self) -> None:
+        """Another stream goes on with the subscription: stop, even if this one's client reads nothing."""
+        self.close()
+        while not self._answers.empty():
+            self._answers.get_nowait()
+        self._answers.put_nowait(Denied(StatusCode.ABORTED, "another stream goes on with this subscription"))
+
     def close(self) -> None:
         """End, and give back what was not settled."""
+        self._call.broker.streams.leave(self._found.queue, self)
         for task in self._tasks:
             task.cancel()
-        self._call.gather.give_back([found for _, found in self._sent.values()])
+        self._call.gather.give_back(self._sent.deliveries())
         self._sent.clear()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -125,23 +140,21 @@ class Stream:
             self._sent.clear()
 
     async def _settle(self, said: wire.SubscribeRequest) -> wire.SubscribeResponse:
-        sent = takewhile(lambda each: each[1][0] <= said.upto, self._sent.items())
-        done = [text for text, _ in sent]
         single = {each.receipt: each for each in said.settlements if each.receipt in self._sent}
-        asked = [
-            Settlement(self._sent[text][1].receipt, reading.outcome(each)) for text, each in single.items()
-        ]
-        asked += [Settlement(self._sent[text][1].receipt, ACK) for text in done if text not in single]
+        done = {text: number for text, number in self._sent.upto(said.upto).items() if text not in single}
+        asked = [Settlement(self._sent[text], reading.outcome(each)) for text, each in single.items()]
+        asked += [Settlement(self._sent[text], ACK) for text in done]
         answers = await self._call.gather.settle(asked) if asked else []
-        known = dict(zip(single, answers, strict=False))
-        self._free([*single, *done])
-        results = [writing.settled(known.get(each.receipt, Settled.LOST)) for each in said.settlements]
-        return wire.SubscribeResponse(upto=said.upto, results=results)
+        known = dict(zip((*single, *done), answers, strict=True))
+        self._free(known)
+        return wire.SubscribeResponse(
+            upto=said.upto,
+            results=[writing.settled(known.get(each.receipt, Settled.LOST)) for each in said.settlements],
+            lost=[number for text, number in done.items() if known[text] is Settled.LOST],
+        )
 
-    def _free(self, receipts: Sequence[str]) -> None:
-        for text in receipts:
-            _, found = self._sent.pop(text, (0, None))
-            self._bytes -= 0 if found is None else len(found.body)
+    def _free(self, receipts: Iterable[str]) -> None:
+        self._sent.free(receipts)
         self._room.set()
 
     async def _send(self) -> None:
@@ -157,11 +170,11 @@ class Stream:
     async def _limit(self) -> int:
         """How many may be claimed, once it is worth it."""
         while (room := self._credit - len(self._sent)) < max(1, self._credit // 10) or (
-            self._sent and self._bytes > HEAVIEST
+            self._sent and self._sent.bytes > HEAVIEST
         ):
             self._room.clear()
             await self._room.wait()
-        return max(1, min(room, CREDIT, (HEAVIEST - self._bytes) // max(self._guess, 1)))
+        return max(1, min(room, CREDIT, (HEAVIEST - self._sent.bytes) // max(self._guess, 1)))
 
     def _want(self, limit: int) -> Want:
         where = () if self._found.own else self._where
@@ -181,23 +194,31 @@ class Stream:
         frames: list[wire.SubscribeResponse] = []
         receipt, size = sealing(self._call.broker.seal), 0
         for each in found:
-            self._number += 1
             text = receipt(each)
-            self._sent[text] = (self._number, each)
+            number = self._sent.add(text, each)
             if not frames or size + len(each.body) > FRAME:
                 frames.append(wire.SubscribeResponse())
                 size = 0
             size += len(each.body)
-            frames[-1].messages.append(writing.delivered(each, text, self._number))
-        self._bytes += sum(len(each.body) for each in found)
+            frames[-1].messages.append(writing.delivered(each, text, number))
         return frames
 
-    async def _stay(self) -> None:
-        """Let the subscription live as long as its stream."""
+    async def _hold(self) -> None:
+        """Let nobody else have what the client still works on, as long as its stream lives."""
         while True:
+            lease = self._lease or await subscription.lease(self._call, self._found)
+            await asyncio.sleep(max(lease / 3, SHORTEST).total_seconds())
             with suppress(StoreError):  # it will be there again, or the claims tell
-                await subscription.keep(self._call, self._found.queue)
-            await asyncio.sleep(subscription.ALIVE.total_seconds() / 4)
+                if held := [each.receipt for each in self._sent.deliveries()]:
+                    await self._call.gather.extend(held, lease)
+
+    async def _stay(self) -> None:
+        """Let the subscription live as long as its stream, and the stream as long as it is the only one."""
+        while True:
+            with suppress(StoreError):  # the same
+                if not await subscription.keep(self._call, self._found):
+                    return self.replaced()
+            await asyncio.sleep((subscription.ALIVE / subscription.BEATS).total_seconds())
 
 
 METHOD = Method(

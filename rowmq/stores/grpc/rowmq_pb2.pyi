@@ -287,16 +287,18 @@ class Started(_message.Message):
     def __init__(self, queue: _Optional[str] = ..., resume: _Optional[str] = ...) -> None: ...
 
 class SubscribeResponse(_message.Message):
-    __slots__ = ("started", "messages", "upto", "results")
+    __slots__ = ("started", "messages", "upto", "results", "lost")
     STARTED_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     UPTO_FIELD_NUMBER: _ClassVar[int]
     RESULTS_FIELD_NUMBER: _ClassVar[int]
+    LOST_FIELD_NUMBER: _ClassVar[int]
     started: Started
     messages: _containers.RepeatedCompositeFieldContainer[Delivered]
     upto: int
     results: _containers.RepeatedScalarFieldContainer[Settled]
-    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Delivered, _Mapping]]] = ..., upto: _Optional[int] = ..., results: _Optional[_Iterable[_Union[Settled, str]]] = ...) -> None: ...
+    lost: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, started: _Optional[_Union[Started, _Mapping]] = ..., messages: _Optional[_Iterable[_Union[Delivered, _Mapping]]] = ..., upto: _Optional[int] = ..., results: _Optional[_Iterable[_Union[Settled, str]]] = ..., lost: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class BindRequest(_message.Message):
     __slots__ = ("topic", "queue")
