@@ -16,6 +16,7 @@ from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Claim, Receipt, Settlement, Want
 from rowmq.core.errors import (
     DuplicateMessage,
+    InvalidMessage,
     InvalidSetting,
     InvalidURL,
     QueueFull,
@@ -243,3 +244,14 @@ def test_tokens_and_tls_are_those_of_http(tmp_path: Path) -> None:
             rowmq.connect(f"grpcs://wrong@{where}?{trusted}")
         with pytest.raises(StoreUnavailable):
             rowmq.connect(f"grpcs://worker@{where}?timeout=3")
+
+
+def test_a_batch_of_many_large_messages_is_taken_whole_or_refused_for_good(mq: rowmq.Client) -> None:
+    queue = mq.queue("q")
+    queue.push_many([bytes(2**21)] * 8)
+    assert queue.stats().ready == 8
+    with pytest.raises(InvalidMessage, match="at most 67108864 bytes"):
+        queue.push_many([bytes(2**23)] * 8)
+    with pytest.raises(InvalidMessage, match="at most 67108864 bytes"):
+        mq.topic("t").publish_many([bytes(2**23)] * 8)
+    assert queue.stats().ready == 8

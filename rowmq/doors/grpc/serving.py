@@ -15,16 +15,14 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.core.message import LARGEST_BODY
 from rowmq.doors.grpc import native, routeguide
 from rowmq.doors.grpc.call import Broker
 from rowmq.doors.grpc.inbox import PATIENCE
 from rowmq.doors.grpc.method import service
 from rowmq.doors.grpc.peers import Peers
 from rowmq.doors.grpc.routeguide import RouteGuide
+from rowmq.stores.grpc.transport import LARGEST
 
-LARGEST = LARGEST_BODY + 2**20
-"""How many bytes a request may have: the largest payload, and room for what is around it."""
 LARGEST_METADATA = 16 * 2**10
 CALLS = 10_000
 """How many calls may be under way."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import grpc
 
-from rowmq.core.errors import StoreUnavailable
+from rowmq.core.errors import InvalidMessage, StoreUnavailable
 from rowmq.stores.grpc.trouble import AWAY, by_code, told
 
 SERVICE = "rowmq.v1.RowMQ"
+LARGEST = 64 * 2**20
+"""How many bytes a request may have."""
 PAUSES = (0.05, 0.5)
 """Seconds before a call that may be repeated is made again."""
 OPTIONS = (("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1))
@@ -68,6 +70,7 @@ class Transport:
         ``again`` says that the call does no harm if it is repeated, as is done after a lost reply, and
         ``changes`` that it changes something, so that a lost reply leaves a doubt.
         """
+        _check_size(asked)
         call = self._connected().unary_unary(
             f"/{SERVICE}/{method}",
             request_serializer=type(asked).SerializeToString,
@@ -99,3 +102,10 @@ class Transport:
         path = self._address.authority
         roots = None if path is None else Path(path).read_bytes()
         return grpc.secure_channel(str(self._address), grpc.ssl_channel_credentials(roots), options=OPTIONS)
+
+
+def _check_size(asked: Any) -> None:
+    """Refuse what every server would turn away, as it would if it were tried again."""
+    size = asked.ByteSize()
+    if size > LARGEST:
+        raise InvalidMessage(f"a request over gRPC has at most {LARGEST} bytes, this one has {size}; cut it")
