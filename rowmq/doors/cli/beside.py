@@ -67,24 +67,16 @@ def admitted(access: "Access") -> "Admit":
 
     from rowmq.doors.grpc.status import Denied, unauthenticated  # noqa: PLC0415
     from rowmq.doors.http.refusal import Refusal  # noqa: PLC0415
-    from rowmq.doors.http.request import Request  # noqa: PLC0415
 
     def admit(authorization: str | None, address: str) -> Any:
-        shown = [] if authorization is None else [(b"authorization", authorization.encode(errors="replace"))]
         try:
-            return access.principal(
-                Request({"method": "POST", "headers": shown, "client": (address, 0)}, _no_body)
-            )
+            return access.bearer(authorization, address)
         except Refusal as refusal:
             if refusal.status == TOO_MANY:
                 raise Denied(StatusCode.RESOURCE_EXHAUSTED, refusal.sentence) from None
             raise unauthenticated() from None
 
     return admit
-
-
-async def _no_body() -> Any:
-    raise NotImplementedError
 
 
 def _pair(said: ServerConfig) -> tuple[bytes, bytes] | None:

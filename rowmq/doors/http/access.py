@@ -35,6 +35,9 @@ class Access(Protocol):
     def principal(self, request: Request) -> Principal:
         """Who it is. Raises Refusal 401, which says nothing of what exactly was wrong."""
 
+    def bearer(self, authorization: str | None, address: str) -> Principal:
+        """Who shows this authorization, from this address, by whatever door. Raises as ``principal``."""
+
     def enter(self, request: Request, token: str) -> bytes:
         """What to remember somebody by who gives this token. Raises Refusal 401, or 429 after too many."""
 
@@ -54,6 +57,10 @@ class Open:
     asks = False
 
     def principal(self, request: Request) -> Principal:  # noqa: ARG002 - whoever it is
+        """Anybody."""
+        return ANYBODY
+
+    def bearer(self, authorization: str | None, address: str) -> Principal:  # noqa: ARG002 - whoever it is
         """Anybody."""
         return ANYBODY
 
@@ -99,16 +106,20 @@ class Tokens:
 
     def principal(self, request: Request) -> Principal:
         """Who has the token that the request bears."""
-        found = self._bearer(request, self._file.ring)
+        return self.bearer(request.header(b"authorization"), address_of(request))
+
+    def bearer(self, authorization: str | None, address: str) -> Principal:
+        """Who has the token that is shown."""
+        found = self._holder(authorization, self._file.ring)
         if found is None:
-            raise self._failures.count(request) or unauthorized()
+            raise self._failures.count(address) or unauthorized()
         return found
 
     def enter(self, request: Request, token: str) -> bytes:
         """The digest of a token that counts."""
         digest = digest_of(token)
         if self.holder(digest) is None:
-            raise self._failures.count(request) or unauthorized("this token is not one we know")
+            raise self._failures.count(address_of(request)) or unauthorized("this token is not one we know")
         return digest
 
     def holder(self, digest: bytes) -> Principal | None:
@@ -134,7 +145,7 @@ class Tokens:
         """Who bears a token; or who is said to have signed, and how."""
         ring, signed = self._file.ring, signature.read(request)
         if signed is None:
-            return self._bearer(request, ring) or _missing(request)
+            return self._holder(request.header(b"authorization"), ring) or _missing(request)
         key = ring.key(signed.key, self._now())
         if key is None:
             raise _unknown()
@@ -145,10 +156,10 @@ class Tokens:
         try:
             yield
         except Refusal as refusal:
-            raise self._failures.count(request) or refusal from None
+            raise self._failures.count(address_of(request)) or refusal from None
 
-    def _bearer(self, request: Request, ring: Ring) -> Principal | None:
-        token = bearer_of(request)
+    def _holder(self, authorization: str | None, ring: Ring) -> Principal | None:
+        token = token_of(authorization)
         return None if token is None else ring.bearer(token, self._now())
 
 
@@ -162,12 +173,12 @@ class Failures:
     def __len__(self) -> int:
         return len(self._left)
 
-    def count(self, request: Request) -> Refusal | None:
+    def count(self, address: str) -> Refusal | None:
         """Count a failure; what to say instead, if there were too many."""
-        address, now = site_of(request), self._clock()
-        left, at = self._left.pop(address, (float(BURST), now))
+        site, now = site_of(address), self._clock()
+        left, at = self._left.pop(site, (float(BURST), now))
         left = min(BURST, left + (now - at) * REFILL)
-        self._left[address] = (max(left - 1, 0), now)
+        self._left[site] = (max(left - 1, 0), now)
         if len(self._left) > ADDRESSES:
             self._left.popitem(last=False)
         return None if left >= 1 else _too_many()
@@ -175,19 +186,28 @@ class Failures:
 
 def bearer_of(request: Request) -> str | None:
     """The token in the Authorization header, the only place where one is looked for."""
-    scheme, _, token = (request.header(b"authorization") or "").partition(" ")
+    return token_of(request.header(b"authorization"))
+
+
+def token_of(authorization: str | None) -> str | None:
+    """The token that an authorization bears."""
+    scheme, _, token = (authorization or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def site_of(request: Request) -> str:
-    """The address that a request came from, as far as it is one caller's."""
-    host = (request.scope.get("client") or ("",))[0]
+def address_of(request: Request) -> str:
+    """The address that a request came from."""
+    return str((request.scope.get("client") or ("",))[0])
+
+
+def site_of(host: str) -> str:
+    """An address, as far as it is one caller's."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return str(host)
+        return host
     if address.version == 4 or address.ipv4_mapped:  # noqa: PLR2004 - the protocol's version
-        return str(host)
+        return host
     return str(ipaddress.ip_network((host, IPV6_SITE), strict=False))
 
 
