@@ -142,7 +142,7 @@ class Swept(NamedTuple):
     buried: int = 0
     pruned: int = 0
     forgotten: int = 0
-    """Dedup keys, named claims, groups and consumers whose time was over."""
+    """Dedup keys, named claims, groups, consumers and leads whose time was over."""
     more: bool = False
 
 

@@ -65,7 +65,7 @@ def _forget(tables: Tables, limit: int, now: int) -> int:
 
 
 def _past_their_time(tables: Tables, now: int) -> Iterator[Callable[[], object]]:
-    """How to forget each dedup key, named claim and consumer whose time is over."""
+    """How to forget each dedup key, named claim, consumer and lead whose time is over."""
     for key, known in tables.dedup.items():
         if known.expires_at <= now:
             yield partial(tables.dedup.pop, key)
@@ -75,3 +75,6 @@ def _past_their_time(tables: Tables, now: int) -> Iterator[Callable[[], object]]
     for place, member in tables.consumers.items():
         if member.alive_until <= now:
             yield partial(tables.consumers.pop, place)
+    for role, lead in tables.leads.items():
+        if lead.until <= now:
+            yield partial(tables.leads.pop, role)

@@ -10,6 +10,7 @@ from rowmq.core.clock import micros, span
 from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import QueueNotFound
 from rowmq.core.message import HIGHEST_PRIORITY
+from rowmq.stores.recent import Recent
 from rowmq.stores.redis.server import Argument, Server
 from rowmq.stores.redis.values import deliveries, stamp
 
@@ -24,7 +25,7 @@ class Claims:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._stopped: dict[tuple[object, ...], Place] = {}
+        self._stopped: Recent[tuple[object, ...], Place] = Recent()
 
     def claim(self, queue: str, wants: Sequence[Want], now: datetime | None) -> list[list[Delivery]]:
         """Lease messages to each want; again, if all that was found so far was overdue."""
@@ -47,7 +48,7 @@ class Claims:
     def _result(self, queue: str, want: Want, answer: Any) -> list[Delivery]:
         shown, stopped, _ = answer
         if stopped:
-            self._stopped[_search(queue, want)] = (stopped[0], stopped[1])
+            self._stopped.note(_search(queue, want), (stopped[0], stopped[1]))
         return deliveries(shown)
 
 

@@ -3,11 +3,11 @@
 import os
 import threading
 import time
-from collections import Counter
 from collections.abc import Collection
 
 from redis.exceptions import RedisError
 
+from rowmq.stores.recent import Recent
 from rowmq.stores.redis.server import Broken, Server, Wire, exchange
 
 POLL = 0.25
@@ -58,11 +58,12 @@ class Listening:
         self._process = os.getpid()
         self._turn = threading.Condition()
         self._led = False
-        self._happened: Counter[bytes] = Counter()
+        self._happened: Recent[bytes, int] = Recent()
+        self._last = 0
         self._connection: Wire | None = None
 
     def _seen(self, queues: Collection[bytes]) -> int:
-        return sum(self._happened[queue] for queue in queues)
+        return max((self._happened.get(queue, 0) for queue in queues), default=0)
 
     def _lead(self, queues: Collection[bytes], seen: int, until: float) -> bool:
         try:
@@ -88,7 +89,8 @@ class Listening:
 
     def _note(self, queue: bytes) -> None:
         with self._turn:
-            self._happened[queue] += 1
+            self._last += 1
+            self._happened.note(queue, self._last)
             self._turn.notify_all()
 
     def _leave(self) -> None:

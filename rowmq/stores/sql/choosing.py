@@ -8,6 +8,7 @@ from typing import Any
 from rowmq.core.clock import micros, span
 from rowmq.core.delivery import CANDIDATES, Membership, Want, own_first
 from rowmq.core.where import Where, holds
+from rowmq.stores.recent import Recent
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.dialect import Dialect
 from rowmq.stores.sql.rows import EMPTY, Kept, Owing
@@ -21,7 +22,7 @@ class Chooser:
     """Looks for candidates, a bounded number at a time, and remembers where each search stopped."""
 
     def __init__(self) -> None:
-        self._stopped: dict[tuple[object, ...], Position] = {}
+        self._stopped: Recent[tuple[object, ...], Position] = Recent()
 
     def choose(
         self, cursor: Cursor, kept: Kept, want: Want, need: int, skipped: Collection[int]
@@ -65,7 +66,7 @@ class Chooser:
             more, end = self._walk(cursor, kept, want, limit - len(found), _START)
             found += [seq for seq in more if seq not in found]
         if end is not None:
-            self._stopped[key] = end
+            self._stopped.note(key, end)
         return found
 
     def _walk(

@@ -99,7 +99,8 @@ class Sweep:
         claims = cursor.run("sweep_claims", before=now - span(CLAIMS_KEPT), limit=self._limit)
         stages = cursor.run("sweep_stages", before=now - span(STAGES_KEPT), limit=self._limit)
         batches = cursor.run("sweep_batches", before=now - span(BATCHES_KEPT), limit=self._limit)
-        return dedup + claims + stages + batches + cursor.run("sweep_consumers", now=now)
+        consumers, leads = cursor.run("sweep_consumers", now=now), cursor.run("sweep_leads", now=now)
+        return dedup + claims + stages + batches + consumers + leads
 
     def _drop_empty_groups(self, cursor: Cursor) -> None:
         """Two steps, so that a group somebody is pushing to right now is seen with its message."""

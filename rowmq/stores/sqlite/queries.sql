@@ -547,6 +547,9 @@ DELETE FROM rowmq_claims WHERE name IN (SELECT name FROM rowmq_claims WHERE crea
 -- name: sweep_consumers
 DELETE FROM rowmq_consumers WHERE alive_until <= :now;
 
+-- name: sweep_leads
+DELETE FROM rowmq_leads WHERE until <= :now;
+
 -- name: sweep_groups
 SELECT id FROM rowmq_groups g
 WHERE NOT EXISTS (SELECT 1 FROM rowmq_pending WHERE group_id = g.id) LIMIT :limit;

@@ -159,6 +159,14 @@ def test_a_leader_that_comes_too_late_may_lead_again_if_nobody_else_has(store: S
     assert lead(store, "a", 1000) is True
 
 
+def test_a_lead_that_is_over_is_forgotten_by_a_sweep(store: Store) -> None:
+    for role, seconds in (("former", 0), ("present", 1)):
+        assert lead(store, "a", seconds, role=role) is True
+    assert [store.history.sweep(now=after(seconds)).forgotten for seconds in (9.999999, 10, 10)] == [0, 1, 0]
+    assert lead(store, "b", 10, role="present") is False
+    assert lead(store, "b", 10, role="former") is True
+
+
 def test_a_leader_may_shorten_its_lead(store: Store) -> None:
     assert lead(store, "a") is True
     assert store.consumers.lead("sweep", "a", span(1), now=T0) is True
