@@ -14,11 +14,14 @@ import pytest
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
 from rowmq.core.message import Batch, Pushed
-from rowmq.core.outcome import ACK, Bury, Retry
+from rowmq.core.outcome import ACK, Ack, Bury, Retry
 from rowmq.core.where import where
 from rowmq.stores import open_store, redis
+from rowmq.stores.recent import MOST
+from rowmq.stores.redis import ids
 from rowmq.stores.redis import push as pushing
 from rowmq.stores.redis.store import RedisStore
+from rowmq.stores.redis.waiting import Listening
 from rowmq.testing.build import (
     T0,
     after,
@@ -125,6 +128,46 @@ def test_every_key_has_the_prefix_and_keys_of_others_are_left_alone(
     assert [key for key in fresh if not key.startswith("{rowmq_test_")] == []
 
 
+def key_map() -> dict[str, str]:
+    """The patterns of keys in the map that heads the package, and the type of each."""
+    found: dict[str, str] = {}
+    lines = re.findall(
+        r"^    (\S.*?)\s+(string|hash|list|set|zset)  ", _unfolded(redis.__doc__ or ""), re.MULTILINE
+    )
+    for names, kind in lines:
+        first, *others = names.split()
+        home = first.rpartition(":")[0] + ":" if "<" in first else ""
+        found |= dict.fromkeys([first, *(home + name for name in others)], kind)
+    return {re.sub("<[a-z]+>", "[0-9]+", name): kind for name, kind in found.items()}
+
+
+def _unfolded(text: str) -> str:
+    """Names that take a line of their own, and the next one."""
+    return re.sub(r"(last_version)\n +", r"\1  ", text)
+
+
+def test_every_key_is_in_the_map_and_has_its_type_there(store: RedisStore, redis_url: str) -> None:
+    live(store)
+    busy = after(200)
+    push(store, *messages(3, group="h", key="k"), *messages(9, priority=3, deadline=after(900)), now=busy)
+    for outcome in (Ack(b"1"), Retry(error="x"), Bury(error="y")):
+        settle(store, claim_one(store, consumer="w", now=busy), outcome, now=busy)
+    claim(store, 2, name="other run", now=busy)
+    store.consumers.beat("q", "w", span(60), now=busy)
+    store.consumers.lead("role", "w", span(60), now=busy)
+    store.history.archive(range(1, 40), now=busy)
+    store.topics.publish("nobody's", [message()], now=busy)
+    for seconds in (0, 200, 300, 2000):
+        store.monitor.sample(now=after(seconds))
+    known, met = key_map(), set()
+    with connect_redis(redis_url) as connection:
+        for key in ours(store, redis_url):
+            (pattern,) = [each for each in known if re.fullmatch(each, key)] or [f"{key} is in no map"]
+            assert connection.type(store.server.options.root + key).decode() == known.get(pattern, pattern)
+            met.add(pattern)
+    assert len(met) > 30
+
+
 def test_two_prefixes_of_one_database_share_nothing(redis_server_url: str) -> None:
     with (
         fresh_redis_prefix(redis_server_url) as one,
@@ -150,7 +193,7 @@ def test_a_queue_dropped_leaves_nothing_but_the_ledger_and_counters(
     for queue in ("q", "letters"):
         assert store.queues.drop(queue, now=after(200))
     left = ours(store, redis_url) - COUNTERS
-    assert left == {"ledger", "leads"}
+    assert left == {"ledger"}
 
 
 def test_a_drop_that_was_interrupted_is_finished_by_a_sweep(store: RedisStore, redis_url: str) -> None:
@@ -355,6 +398,43 @@ def test_the_first_wait_ends_at_once_because_nobody_listened_before(store: Redis
     put_queue(store)
     assert store.wait(["q"], timedelta(seconds=20))
     assert not store.wait(["q"], timedelta(milliseconds=1))
+
+
+def test_who_waits_again_and_again_does_not_ask_for_the_queue_each_time(
+    alone: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_queue(alone)
+    alone.wait(["q"], timedelta(0))
+    before = calls(alone)
+    for _ in range(5):
+        alone.wait(["q"], timedelta(0))
+    assert (calls(alone) - before)["evalsha"] == 0
+    monkeypatch.setattr(ids, "FRESH", 0.0)
+    alone.wait(["q"], timedelta(0))
+    assert (calls(alone) - before)["evalsha"] == 1
+
+
+def test_a_queue_made_anew_is_heard_a_little_later(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_queue(store)
+    numbers = ids.Ids(store.server)
+    (former,) = numbers.of(["q"])
+    store.queues.drop("q")
+    put_queue(store)
+    assert numbers.of(["q"]) == {former}
+    monkeypatch.setattr(ids, "FRESH", 0.0)
+    assert numbers.of(["q", "none"]) not in ({former}, set())
+
+
+def test_what_happened_in_queues_without_number_takes_no_more_room_than_a_few(store: RedisStore) -> None:
+    listening = Listening(store.server)
+    for number in range(2 * MOST):
+        listening._note(b"%d" % number)
+    assert len(listening._happened) == MOST
+    seen = listening._seen([b"0"])
+    listening._note(b"0")
+    assert listening._seen([b"0"]) != seen
 
 
 def test_a_wait_ends_when_another_store_pushes(store: RedisStore, redis_url: str) -> None:

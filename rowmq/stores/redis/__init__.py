@@ -4,7 +4,8 @@ The key map. Every key begins with ``{prefix}:``, one hash tag, so that one scri
 ids and tokens are values; the parts of a key in angle brackets are numbers that we gave. Times are whole
 microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as numbers do. ::
 
-    last_seq last_qid last_tid last_gid last_cid last_birth last_version     counters
+    last_seq last_qid last_tid last_gid last_cid last_birth last_version
+                              string   counters
     layout                    string   the version of this map
     ids                       hash     message id -> seq
     m:<seq>                   string   a message as it was said, written once (values.py, said)
@@ -23,19 +24,27 @@ microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as
     q:<id>:retried            zset     those without one that were attempted, by when they are due
     q:<id>:lettered           zset     pending ones that came from another queue as dead letters, by seq
     q:<id>:deadlines          zset     pending ones that have a deadline, by it
-    q:<id>:ended filed        zset     finished ones by when; those that are archived
+    q:<id>:ended died filed   zset     finished ones by when; the dead of them; those that are archived
+    q:<id>:failed             zset     its newest failures, each a seq and a place in f:<seq>, by number
     q:<id>:groups             hash     group name -> gid, while the group has a head
     g:<gid>                   zset     the parked messages of a group, by seq
-    q:<id>:keys  keys:ends    hash     dedup key -> until when, seq, id; and a zset by until when
-    q:<id>:births alive born  zset     consumers in order of birth, by alive until; and a hash of born at
+    q:<id>:keys               hash     dedup key -> until when, seq, id
+    q:<id>:keys:ends          zset     dedup keys by until when
+    q:<id>:births alive       zset     consumers in order of birth; by alive until
+    q:<id>:born               hash     consumer -> born at
     q:<id>:claims             set      the ids of its named claims
-    claims  claims:born       hash     claim name -> cid; and a zset by when it was made
-    c:<cid>  c:<cid>:seqs     hash     a named claim: name q tok runs; and a list of what it got
+    q:<id>:happened           hash     in the last minutes: a slot and what -> which minute, how often
+    q:<id>:samples:<span>     zset     samples of minutes and quarters of an hour, by when they began
+    sampled                   string   until when minutes have been sampled
+    claims                    hash     claim name -> cid
+    claims:born               zset     claims by when they were made
+    c:<cid>                   hash     a named claim: name q tok runs
+    c:<cid>:seqs              list     what it got
     topics                    hash     topic name -> tid
     t:<tid>:queues            set      the ids of the queues bound to it
     t:<tid>:kept              zset     what was published while none was, by seq
     t:<tid>:first_bound_at    string   when that changed
-    schedules  leads          hash     name -> everything about it
+    schedules leads           hash     name -> everything about it
     ledger                    list     what was deleted
     dropped                   set      ids of dropped queues that still have messages to erase
     wake                      channel  the id of a queue in which something happened

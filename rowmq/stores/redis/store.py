@@ -20,6 +20,7 @@ from rowmq.stores.redis.consumers import RedisConsumers
 from rowmq.stores.redis.durability import check as check_server
 from rowmq.stores.redis.durability import durability
 from rowmq.stores.redis.history import RedisHistory
+from rowmq.stores.redis.ids import Ids
 from rowmq.stores.redis.monitor import RedisMonitor
 from rowmq.stores.redis.options import options_of
 from rowmq.stores.redis.push import push
@@ -47,6 +48,7 @@ class RedisStore:
         self.history: History = RedisHistory(self.server)
         self.monitor: Monitor = RedisMonitor(self.server)
         self._claims = Claims(self.server)
+        self._ids = Ids(self.server)
         self._listening = Listening(self.server)
         try:
             self._prepare(migrate=migrate, check=check)
@@ -104,7 +106,7 @@ class RedisStore:
 
     def wait(self, queues: Sequence[str], timeout: timedelta) -> bool:
         """Sleep until something may have been pushed to one of the queues, or the timeout."""
-        ids = {found[0] for found in self.server.call("queues", *queues)} if queues else set()
+        ids = self._ids.of(queues) if queues else set()
         return self._listening.wait(ids, timeout.total_seconds())
 
     def migrate(self) -> list[str]:
