@@ -75,9 +75,11 @@ async def consume(address: str, received: Counter[bytes], total: int) -> None:
                 await asyncio.sleep(0.05)
 
 
-async def crash(folder: Path, total: int, received: Counter[bytes], acknowledged: list[bytes]) -> None:
+async def crash(
+    url: str, folder: Path, total: int, received: Counter[bytes], acknowledged: list[bytes]
+) -> None:
     port = free_port()
-    address, arguments = f"127.0.0.1:{port}", ("-d", "queue.db", "--grpc-port", str(port))
+    address, arguments = f"127.0.0.1:{port}", ("--url", url, "--grpc-port", str(port))
     async with asyncio.timeout(100):
         with served(*arguments, folder=folder, ends=False) as first:
             consuming = asyncio.create_task(consume(address, received, total))
@@ -91,21 +93,36 @@ async def crash(folder: Path, total: int, received: Counter[bytes], acknowledged
             await asyncio.gather(publishing, consuming)
 
 
-def test_streams_go_on_after_the_server_was_killed_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'q.db'}"
+    found: str = request.getfixturevalue(f"{request.param}_url")
+    return found
+
+
+def stores(*by_default: str) -> pytest.MarkDecorator:
+    """Every store; those that are not named only when there is time."""
+    every = ("sqlite", "postgres", "redis", "mysql")
+    chosen = [pytest.param(each, marks=[] if each in by_default else pytest.mark.soak) for each in every]
+    return pytest.mark.parametrize("url", chosen, indirect=True)
+
+
+@stores("sqlite", "redis")
+def test_streams_go_on_after_the_server_was_killed_and_nothing_acknowledged_is_lost(
+    url: str, tmp_path: Path
+) -> None:
     received: Counter[bytes] = Counter()
     acknowledged: list[bytes] = []
-    asyncio.run(crash(tmp_path, ENOUGH, received, acknowledged))
+    asyncio.run(crash(url, tmp_path, ENOUGH, received, acknowledged))
     assert len(acknowledged) == ENOUGH
     assert set(received) == set(acknowledged)
 
 
-@pytest.mark.parametrize("url", ["sqlite", "postgres"])
-def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(
-    url: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    where = f"sqlite:///{tmp_path / 'q.db'}" if url == "sqlite" else request.getfixturevalue("postgres_url")
+@stores("postgres", "redis")
+def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(url: str, tmp_path: Path) -> None:
     port = free_port()
-    address, arguments = f"127.0.0.1:{port}", ("--url", where, "--grpc-port", str(port))
+    address, arguments = f"127.0.0.1:{port}", ("--url", url, "--grpc-port", str(port))
 
     async def before() -> None:
         async with connected(address) as peer:
