@@ -59,6 +59,7 @@ bench: $(STAMP) servers ## measure claims in crowded stores, stores against driv
 	$(BIN)/python -m benchmarks.worker
 	$(BIN)/python -m benchmarks.latency
 	$(BIN)/python -m benchmarks.http
+	$(BIN)/python -m benchmarks.grpc
 	@sh tests/install_packages.sh libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.dashboard
 	$(BIN)/python -m benchmarks.spark

@@ -4,8 +4,8 @@
 
 Messages of 200 bytes are pushed, claimed and settled in batches, each batch one call and one transaction,
 once through the Store and once through the bare driver with the very same statements and nothing built
-around them but the lists that are sent (see recording.py). The two alternate, each time on an empty
-database; figures are medians.
+around them but the lists that are sent (see recording.py); on Redis beside three small scripts (see
+engine_redis.py). The two alternate, each time on an empty database; figures are medians.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import sys
 import time
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from benchmarks.recording import Bare, Transaction, recording
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.message import Batch, Message
 from rowmq.core.outcome import ACK
+from tests.servers import private_redis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -202,12 +204,26 @@ def show(results: Sequence[Result]) -> None:
             print(f"| {found.store} | {found.batch} | {found.messages:,} | {phase} | {rates} | {ratio:.2f} |")
 
 
+@contextmanager
+def comparing(kind: str) -> Iterator[Callable[[int, int, int], Result]]:
+    """How stores of a kind are compared, with a private server where they need one."""
+    if kind == "redis":
+        from benchmarks import engine_redis  # noqa: PLC0415 - it takes the job from here
+
+        with private_redis() as server:
+            yield partial(engine_redis.compare, server)
+        return
+    with places(kind) as spots:
+        yield partial(compare, spots)
+
+
 def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--store", choices=KINDS, action="append", help="which stores (all)")
+    kinds = (*KINDS, "redis")
+    parser.add_argument("--store", choices=kinds, action="append", help="which stores (all)")
     parser.add_argument(
         "--messages",
         type=int,
@@ -219,11 +235,11 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     results = []
-    for kind in options.store or KINDS:
-        with places(kind) as spots:
+    for kind in options.store or kinds:
+        with comparing(kind) as beside:
             for size in options.batch or (1000, 100, 1):
                 rounds = options.rounds or (1 if size <= SLOW else 5)
-                results.append(compare(spots, options.messages, size, rounds))
+                results.append(beside(options.messages, size, rounds))
     if options.json:
         print(json.dumps([found._asdict() for found in results], indent=1))
     else:

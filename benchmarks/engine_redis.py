@@ -1,24 +1,22 @@
 """How much of Redis's speed is left to callers of its store.
 
-    python -m benchmarks.engine_redis [--messages 100000] [--batch 1000] [--rounds 5] [--json]
+    python -m benchmarks.engine --store redis
 
-As benchmarks.engine, on a private Redis that has every write on the disk before it answers. Beside the Store
+On a private Redis that has every write on the disk before it answers. Beside the Store
 runs the least that can be called a queue: three scripts of a few lines that know of leases and tokens and of
 nothing else (no history, groups, priorities, dedup keys, counts), called through the bare driver.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import secrets
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.engine import Clock, Job, Times, job, prepare, run_store, show, summary, undisturbed
+from benchmarks.engine import Clock, Job, Times, job, prepare, run_store, summary, undisturbed
 from rowmq.stores import open_store
-from tests.servers import connect_redis, fresh_redis_prefix, private_redis
+from tests.servers import connect_redis, fresh_redis_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,26 +112,3 @@ def compare(server: str, messages: int, size: int, rounds: int) -> Result:
         said = ", ".join(f"{way} {sum(found[-1].values()):.2f} s" for way, found in times.items())
         print(f"# redis, batches of {size}, round {number + 1} of {rounds}: {said}", file=sys.stderr)
     return summary("redis", work, size, times)
-
-
-def main() -> None:
-    """Read the command line and run."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--messages", type=int, default=100_000, help="messages a run")
-    parser.add_argument("--batch", type=int, action="append", help="sizes of batches (1000 and 100)")
-    parser.add_argument("--rounds", type=int, default=5, help="of each size")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    options = parser.parse_args()
-    with private_redis() as server:
-        sizes = options.batch or (1000, 100)
-        results = [compare(server, options.messages, size, options.rounds) for size in sizes]
-    if options.json:
-        print(json.dumps([found._asdict() for found in results], indent=1))
-    else:
-        show(results)
-
-
-if __name__ == "__main__":
-    main()

@@ -86,7 +86,12 @@ class Call:
 
         gRPC does not tell whether an answer arrived, but nobody takes one after his deadline.
         """
-        self.context.add_done_callback(lambda _: do() if self.context.time_remaining() == 0 else None)
+
+        def over(_context: object) -> None:
+            if self.context.time_remaining() == 0:
+                do()
+
+        self.context.add_done_callback(over)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Have anything done that is not gathered, away from the event loop."""

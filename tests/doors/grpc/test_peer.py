@@ -139,7 +139,8 @@ def test_a_peer_of_another_server_stays_that_servers_when_a_key_is_added_here() 
 
 def test_fewer_large_records_are_claimed_the_next_time_and_none_is_left_lying() -> None:
     async def main() -> None:
-        store, limits, real = MemoryStore(), [], MemoryStore.claim
+        store, real = MemoryStore(), MemoryStore.claim
+        limits: list[int] = []
         peer, news = joined(store, b"x" * 2**20, 10), News()
 
         def claim(queue: str, wants: Sequence[Want], **rest: Any) -> Any:

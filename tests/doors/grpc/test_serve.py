@@ -21,7 +21,7 @@ from rowmq.runtime.config import load
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import crowd
 from tests.doors.grpc.serving import Caller
-from tests.doors.grpc.test_native import eventually
+from tests.doors.grpc.subscribing import eventually
 from tests.doors.http.serving import served
 from tests.servers import free_port
 

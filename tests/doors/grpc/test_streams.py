@@ -189,9 +189,9 @@ def test_subscriptions_outlive_an_outage_and_a_restart_by_as_long_as_they_outliv
     started = store.now()
     real = store.queues.drop
 
-    def drop(name: str) -> bool:
+    def drop(name: str, **rest: Any) -> bool:
         dropped.append((store.now() - started).total_seconds())
-        return real(name)
+        return real(name, **rest)
 
     store.queues.drop = drop  # type: ignore[method-assign]
     with serving(store, patience=timedelta(seconds=0.6)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import grpc
@@ -46,7 +46,8 @@ def channel() -> Iterator[grpc.Channel]:
 
 def ask(channel: grpc.Channel, method: str, said: bytes) -> bytes:
     """Send bytes, get bytes: without serializers nothing is encoded here."""
-    answer: bytes = channel.unary_unary(f"/routeguide.RouteGuide/{method}")(said, timeout=10)
+    call: Any = channel.unary_unary(f"/routeguide.RouteGuide/{method}")
+    answer: bytes = call(said, timeout=10)
     return answer
 
 
