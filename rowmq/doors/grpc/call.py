@@ -91,7 +91,7 @@ class Call:
             if self.context.time_remaining() == 0:
                 do()
 
-        self.context.add_done_callback(over)
+        self.context.add_done_callback(over)  # type: ignore[arg-type]
 
     async def run(self, call: Callable[[], T]) -> T:
         """Have anything done that is not gathered, away from the event loop."""
