@@ -33,8 +33,9 @@ ALWAYS = {"spark.sql.session.timeZone": "UTC"}
 def session(master: str | None = None, *, name: str = "rowmq", **settings: str) -> "SparkSession":
     """The session that is active, or a new one: local with quick defaults unless a master is given.
 
-    ``settings`` are Spark's own, with ``_`` for ``.``; a master, and settings of a session that is active
-    already, stay as they are. Raises MissingDependency if Spark or Java is missing or too old.
+    ``settings`` are Spark's own, with ``_`` for ``.`` where a name has no dot; a master, and settings of a
+    session that is active already, stay as they are. Raises MissingDependency if Spark or Java is missing or
+    too old.
     """
     check_spark()
     from pyspark.sql import SparkSession  # noqa: PLC0415 - not for everybody who imports us
@@ -47,7 +48,7 @@ def session(master: str | None = None, *, name: str = "rowmq", **settings: str) 
         check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise the python3 of PATH, without us
     builder = SparkSession.builder.appName(name)
-    given = {key.replace("_", "."): value for key, value in settings.items()}
+    given = {_named(key): value for key, value in settings.items()}
     for key, value in ((QUICK if local else {}) | ALWAYS | given).items():
         builder = builder.config(key, value)
     if master is not None and master.startswith("sc://"):
@@ -56,6 +57,11 @@ def session(master: str | None = None, *, name: str = "rowmq", **settings: str) 
         made = builder.master(master or "local[*]").getOrCreate()
     made.sparkContext.setLogLevel("ERROR")
     return made
+
+
+def _named(key: str) -> str:
+    """A setting's name as Spark has it: one with dots is whole, and may have underscores of its own."""
+    return key if "." in key else key.replace("_", ".")
 
 
 def check_spark() -> None:
