@@ -23,13 +23,15 @@ class Heartbeat:
         self._store = store
         self._held: tuple[Claim, timedelta] | None = None
         self._pause: float | None = None
+        self._lock = threading.Lock()
         self._changed = threading.Event()
         self._thread: threading.Thread | None = None
 
     def hold(self, claim: Claim, lease: timedelta) -> None:
         """Keep this claim from now on, and no other."""
-        self._held = claim, lease
-        self._pause = lease.total_seconds() / BEATS_PER_LEASE
+        with self._lock:
+            self._held = claim, lease
+            self._pause = lease.total_seconds() / BEATS_PER_LEASE
         self._changed.set()
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="rowmq-heartbeat", daemon=True)
@@ -37,7 +39,8 @@ class Heartbeat:
 
     def drop(self) -> None:
         """Keep nothing."""
-        self._held = self._pause = None
+        with self._lock:
+            self._held = self._pause = None
         self._changed.set()
 
     def _run(self) -> None:
@@ -56,9 +59,19 @@ class Heartbeat:
             (until,) = self._store.extend([claim], lease)
         except RowMQError as error:
             event(logger, "warning", "stream.keeping_failed", claim=claim.name, error=str(error))
-            self._pause = lease.total_seconds() / TRIES_PER_LEASE
+            self._next(held, lease.total_seconds() / TRIES_PER_LEASE)
             return
-        self._pause = lease.total_seconds() / BEATS_PER_LEASE
-        if until is None:
+        if until is not None:
+            self._next(held, lease.total_seconds() / BEATS_PER_LEASE)
+        elif self._next(held, None):
             event(logger, "warning", "stream.claim_lost", claim=claim.name)
-            self._held = self._pause = None
+
+    def _next(self, held: tuple[Claim, timedelta], pause: float | None) -> bool:
+        """When to beat again, or never; but not if another claim, or none, is held by now."""
+        with self._lock:
+            if self._held is not held:
+                return False
+            self._pause = pause
+            if pause is None:
+                self._held = None
+            return True
