@@ -47,6 +47,14 @@ def test_a_queues_folder_is_one_name_that_says_the_queues(name: str) -> None:
     assert unquote(folder) == name
 
 
+def test_a_lake_that_spark_finds_by_s3a_is_the_same_bucket_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # or Amazon is asked where the bucket is
+    for path in ("s3a://bucket/lake", "s3a://bucket/lake?region=eu-west-1"):
+        lake = Lake(path)
+        assert (lake._files.type_name, lake._root, lake.is_local) == ("s3", "bucket/lake", False)
+        assert (lake.address, lake.for_spark("dt=1")) == (path, "s3a://bucket/lake/dt=1")
+
+
 def test_names_that_are_too_long_for_a_folder_are_told_apart_by_a_hash() -> None:
     names = ["/" * 255, "/" * 254, "é" * 255, "é" * 254, "x" * 255, "x" * 254]
     folders = [folder_name(name) for name in names]

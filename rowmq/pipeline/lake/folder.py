@@ -42,14 +42,14 @@ class Found:
 
 
 class Lake:
-    """A folder on this machine or in an object store, such as ``/data/lake`` or ``s3://bucket/lake``."""
+    """A folder on this machine or in an object store, such as ``/data/lake`` or ``s3a://bucket/lake``."""
 
     def __init__(self, path: str) -> None:
         self.is_local = "://" not in path
         try:
             self.address = str(Path(path).absolute()) if self.is_local else path
             """The path as other processes can use it, too."""
-            self._files, self._root = fs.FileSystem.from_uri(self.address)
+            self._files, self._root = fs.FileSystem.from_uri(_for_arrow(self.address))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise InvalidInput(f"{path!r} is no folder that an archive can be in: {error}") from None
         self.is_local = self.is_local or isinstance(self._files, fs.LocalFileSystem)
@@ -77,7 +77,8 @@ class Lake:
     def for_spark(self, path: str) -> str:
         """The path of a file or folder of the lake as Spark takes it."""
         if not self.is_local:
-            return f"{self.path.rstrip('/')}/{path}"
+            folder = self.path.partition("?")[0]  # what follows is said to Arrow; Spark has settings for it
+            return f"{folder.rstrip('/')}/{path}"
         return f"file:{self._inside(path)}"  # without a scheme a cluster would look on its own file system
 
     def read(self, path: str) -> dict[str, Any]:
@@ -176,6 +177,11 @@ def folder_name(name: str) -> str:
         return escaped
     start = _CUT.sub("", escaped.encode()[: LONGEST // 2].decode(errors="ignore"))
     return f"{start}~{sha256(name.encode()).hexdigest()[:32]}"
+
+
+def _for_arrow(address: str) -> str:
+    """The address as Arrow takes it: what Hadoop, and so Spark, calls s3a is s3 to everybody else."""
+    return f"s3://{address.removeprefix('s3a://')}" if address.startswith("s3a://") else address
 
 
 def _write_whole(target: Path, content: bytes) -> None:
