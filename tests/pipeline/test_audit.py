@@ -58,6 +58,14 @@ def checked(spark: SparkSession, url: str, lake: str | None = None) -> tuple[Aud
     return audit(spark, url, lake, found=found.append), found
 
 
+def test_executors_keep_nothing_of_an_audit_that_is_over(spark: SparkSession, sqlite_url: str) -> None:
+    with rowmq.connect(sqlite_url) as mq:
+        busy(mq)
+        spark.catalog.clearCache()
+        assert audit(spark, sqlite_url).ok
+    assert spark._jsparkSession.sharedState().cacheManager().isEmpty()
+
+
 def test_what_rowmq_does_itself_is_accounted_for(
     spark: SparkSession, sql_store_url: str, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,12 +95,12 @@ def audit(
     lake = None if archive is None else Lake(archive)
     if lake is not None:
         lake.check_there()
-    counting = _Counting(spark, absolute(url), lake, of)
-    while not counting.steady and counting.tries < TRIES:
-        counting.count()
-    if found is not None:
-        counting.tell(found)
-    return counting.result()
+    with closing(_Counting(spark, absolute(url), lake, of)) as counting:
+        while not counting.steady and counting.tries < TRIES:
+            counting.count()
+        if found is not None:
+            counting.tell(found)
+        return counting.result()
 
 
 class _Counting:
@@ -109,9 +110,16 @@ class _Counting:
         self.spark, self.url, self.lake, self.scope = spark, url, lake, scope
         self.store = store_at(url)
         self.steady, self.tries = False, 0
+        self.kept: list[DataFrame] = []
+
+    def close(self) -> None:
+        """Let go of the sheet, which executors keep: the session may be the user's, and go on."""
+        while self.kept:
+            self.kept.pop().unpersist()
 
     def count(self) -> None:
         """Count store and archive between two looks at the ledger."""
+        self.close()
         self.ledger = self.store.history.ledger()
         top = self.store.history.bounds()[1]
         manifests = [] if self.lake is None else Batches(self.lake).manifests()
@@ -125,6 +133,7 @@ class _Counting:
         archive = filed(self.spark, self.lake, self.scope, without(manifests, self.damaged))
         store = counted(self.spark, self.url, self.scope, top)
         self.sheet = sheet(store, archive, self.coverage, self.own).persist()
+        self.kept.append(self.sheet)
         self.totals = _totals(self.sheet)
         self.steady = len(self.store.history.ledger()) == len(self.ledger)
         self.tries += 1
