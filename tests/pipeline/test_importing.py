@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import rowmq
+from rowmq.core.errors import StoreUnavailable
 from rowmq.core.history import Record
 from rowmq.core.outcome import State
 from rowmq.doors.grpc.inbox import Inboxes
@@ -223,3 +224,11 @@ def test_redis_takes_what_is_not_over(
         for _ in range(2):
             program("import", "gqs", "--from", url)
         assert [record.id for record in all_of(mq, "jobs")] == legacy.IDS[:4]
+
+
+@pytest.mark.parametrize("system", ["gqs", "hq", "gq"])
+def test_a_file_that_is_not_there_is_refused_and_not_made(system: str, tmp_path: Path) -> None:
+    typo = tmp_path / "typo.db"
+    with pytest.raises(StoreUnavailable, match=r"there is no file .*typo\.db"):
+        places_of(system, f"sqlite:///{typo}")
+    assert not typo.exists()

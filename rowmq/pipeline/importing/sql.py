@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from rowmq.core.errors import InvalidURL, StoreUnavailable
 from rowmq.pipeline.importing.rows import Part
+from rowmq.pipeline.opening import refuse_missing
 
 DRIVERS = {
     "postgres": "postgresql+psycopg",
@@ -30,6 +31,7 @@ FETCHED = 1_000
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
     """A connection to read from; InvalidURL or StoreUnavailable if there is none."""
+    refuse_missing(url)
     engine = _engine(url)
     try:
         with engine.connect() as connection:
