@@ -58,8 +58,7 @@ def _looks(
         found = store.history.scan(first, end, queue=options.source, state=state, now=now)
         size = sum(len(each.body or b"") for each in found)
         first, step = end + 1, max(1, min(LONGEST_STEP, step * 2, step * FULL // max(size, 1)))
-        once = {each.seq: each for each in found}.values()  # finished while looking: owed, then done
-        chosen = [each for each in once if _is_wanted(each, options, now)]
+        chosen = [each for each in found if _is_wanted(each, options, now)]
         if chosen:
             yield chosen
 
