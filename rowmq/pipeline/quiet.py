@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from rowmq.pipeline.defaults import has_logging
+
 LOGGING = Path(__file__).with_name("log4j2.properties")
 NOISE = re.compile(
-    rb"WARNING: Using incubator modules: |Setting default log level to |To adjust logging level "
+    rb"WARNING: Using incubator modules: |Setting (default|Spark) log level to |To adjust logging level "
 )
 """What no setting of logging silences: the JVM and Spark print it themselves."""
 ERRORS = 2
@@ -27,7 +29,7 @@ def quietly(settings: Mapping[str, str]) -> Iterator[None]:
     added = {
         "SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     }  # else it warns about the host's name
-    if not _has_logging(settings):
+    if not has_logging(settings):
         said = f"{os.environ.get('SPARK_SUBMIT_OPTS', '')} -Dlog4j2.configurationFile={LOGGING.as_uri()}"
         added["SPARK_SUBMIT_OPTS"] = said.strip()
     with _environment(added), _filtered():
@@ -41,14 +43,6 @@ def relay(source: int, target: int) -> None:
             if not NOISE.match(line):
                 os.write(target, line)
     os.close(target)
-
-
-def _has_logging(settings: Mapping[str, str]) -> bool:
-    options = settings.get("spark.driver.extraJavaOptions", ""), os.environ.get("SPARK_SUBMIT_OPTS", "")
-    home = os.environ.get("SPARK_HOME")
-    folders = [os.environ.get("SPARK_CONF_DIR"), home and f"{home}/conf"]
-    files = [Path(each) / "log4j2.properties" for each in folders if each]
-    return any("log4j" in each for each in options) or any(each.exists() for each in files)
 
 
 @contextmanager

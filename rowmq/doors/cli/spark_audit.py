@@ -56,7 +56,10 @@ def audit(session: Session, *, lake: str | None, ids: str | None, dry_run: bool,
 
 
 def _scope(session: Session, queue: str | None, since: Said, until: Said) -> "Scope":
-    from rowmq.pipeline.auditing.scope import Scope  # noqa: PLC0415 - the pipeline is not for every command
+    from rowmq.pipeline.session import check_spark  # noqa: PLC0415 - the pipeline is not for every command
+
+    check_spark()  # the scope of an audit needs what comes with Spark
+    from rowmq.pipeline.auditing.scope import Scope  # noqa: PLC0415 - as above
 
     with session.client() as client:
         start, end = period(client.store.now(), since, until)

@@ -100,9 +100,9 @@ def spark_job(
     from pyspark.sql import SparkSession  # noqa: PLC0415 - the same
 
     mine = SparkSession.getActiveSession() is None
-    spark = start(master, name=f"rowmq {what}", **dict(conf))
-    if mine and _has_context(spark):
-        spark.sparkContext.setLogLevel("OFF")  # we say in a sentence what it would say in a hundred lines
+    _check_conf(conf)
+    # On this machine nothing is logged: we say in a sentence what Spark would say in a hundred lines.
+    spark = start(master, name=f"rowmq {what}", log="OFF", **dict(conf))
     try:
         with task_bar(session.out, spark, what):
             yield spark
@@ -111,6 +111,12 @@ def spark_job(
     finally:
         if mine:
             spark.stop()
+
+
+def _check_conf(conf: Sequence[tuple[str, str]]) -> None:
+    for key, _ in conf:
+        if not key.startswith("spark."):
+            raise InvalidSetting(f"--conf takes Spark's settings, whose names begin with spark., not {key!r}")
 
 
 @contextmanager
