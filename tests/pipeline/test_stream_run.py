@@ -84,6 +84,31 @@ def test_an_idle_query_claims_what_comes_later(store: Store, clock: testing.Cloc
     assert planned(run, end) == [0, 1]
 
 
+def test_an_idle_query_sleeps_in_the_store_once_for_each_time_it_finds_nothing(
+    store: Store, clock: testing.Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[Any] = []
+    monkeypatch.setattr(store, "wait", lambda *given: slept.append(given))
+    fill(store, clock, 1)
+    run = run_of(store, poll="7")
+    end = run.advance(run.first(), 10)
+    assert slept == []
+    for _ in range(3):
+        run.advance(end, 10)
+    assert slept == [(["q"], timedelta(seconds=7))] * 3
+
+
+def test_a_query_that_ends_with_what_is_there_does_not_sleep(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[Any] = []
+    monkeypatch.setattr(store, "wait", lambda *given: slept.append(given))
+    run = run_of(store, poll="7")
+    run.stop_at_present()
+    assert run.advance(run.first(), 10) == run.first()
+    assert slept == []
+
+
 def test_a_batch_has_no_more_messages_than_the_limit(store: Store, clock: testing.Clock) -> None:
     fill(store, clock, 5)
     run = run_of(store)
