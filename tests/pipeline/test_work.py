@@ -132,18 +132,23 @@ def test_work_ends_after_what_runs_when_it_is_told_to(spark: SparkSession, sqlit
     assert counts["done"] + counts["retried"] + counts["dead"] >= 2
 
 
-def test_the_command_works_and_counts(
+def test_the_command_works_on_what_was_created_in_the_period_and_counts(
     spark: SparkSession, sqlite_url: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROWMQ_URL", sqlite_url)
-    with rowmq.connect(sqlite_url) as mq:
-        mq.queue("letters").push_many(["a", "b", ""])
     target = "tests.pipeline.sample_app:mq"
-    assert run(["spark-work", target, "--dry-run", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [{"queue": "letters", "ready": 3}]
-    assert run(["spark-work", target, "--tasks", "1", "--stop-when-empty", "--json"]) == 0
+    command = ["spark-work", target, "--tasks", "1", "--stop-when-empty", "--json"]
+    with rowmq.connect(sqlite_url) as mq:
+        ids = [mq.queue("letters").push(text) for text in ("a", "b", "")]
+        assert run(["spark-work", target, "--dry-run", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == [{"queue": "letters", "ready": 3}]
+        _, since, until = (record.created_at.isoformat() for record in mq.find("letters"))
+        assert run([*command, "--since", since, "--until", until]) == 0
+        assert json.loads(capsys.readouterr().out)["done"] == 1
+        assert [str(record.state) for id in ids if (record := mq.get(id))] == ["ready", "done", "ready"]
+    assert run(command) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said == {"queues": ["letters"], "done": 2, "retried": 0, "dead": 1, "released": 0}
+    assert said == {"queues": ["letters"], "done": 1, "retried": 0, "dead": 1, "released": 0}
 
 
 def test_only_what_was_created_in_the_period_is_worked_on(spark: SparkSession, sqlite_url: str) -> None:
