@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyarrow.parquet import ParquetFile
 
 import rowmq
 from rowmq.core.errors import QueueNotFound, Refused, StoreError
@@ -70,6 +71,9 @@ def test_finished_messages_move_to_the_archive_as_they_were_and_others_stay(
     assert (rows[raw].payload, rows[raw].binary, rows[raw].reason) == ("AP8=", True, "killed")
     assert [(each.attempt, each.error) for each in rows[str(tried)].failures] == [(1, "first"), (2, "second")]
     assert one.failures == []
+    files = list((tmp_path / "lake").glob("dt=*/queue=*/batch=*/*.parquet"))
+    groups = [ParquetFile(path).metadata.row_group(0) for path in files]
+    assert {each.column(n).compression for each in groups for n in range(each.num_columns)} == {"ZSTD"}
 
 
 @pytest.mark.parametrize("store", ["mysql", "redis"])
