@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,8 @@ def die() -> None:
     mine = os.getpid()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != mine and in_session(int(entry.name), os.getsid(0)):
-            os.kill(int(entry.name), signal.SIGKILL)
+            with suppress(ProcessLookupError):  # others may be at it too
+                os.kill(int(entry.name), signal.SIGKILL)
     os.kill(mine, signal.SIGKILL)
 
 

@@ -1,12 +1,11 @@
 """A Spark driver that is killed in a write: ``python -m tests.pipeline.dying POINT HOW URL FOLDER``.
 
-Whoever reaches the point kills the JVM, the driver and itself, with SIGKILL.
+Whoever reaches the point kills the driver, its JVM and all of their Python processes, with SIGKILL.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from rowmq.pipeline.session import session
 from rowmq.pipeline.source import RowMQSource
 from rowmq.pipeline.writing.sink import BatchWriter, StreamWriter
 from rowmq.stores.sql import stages
+from tests.pipeline import doomed
 from tests.pipeline.quick import QUICK
 
 if TYPE_CHECKING:
@@ -28,16 +28,13 @@ if TYPE_CHECKING:
 
 POINTS = ("writing", "staged", "committing", "committed")
 ROWS = 3_000
-POINT, PIDS = "ROWMQ_TEST_POINT", "ROWMQ_TEST_PIDS"
+POINT = "ROWMQ_TEST_POINT"
 
 
 def die(point: str) -> None:
     """Kill everybody, if this is the point for it."""
-    if os.environ[POINT] != point:
-        return
-    for pid in Path(os.environ[PIDS]).read_text().split():
-        os.kill(int(pid), signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ[POINT] == point:
+        doomed.die()
 
 
 def committing(commit: Callable[..., None], *arguments: Any) -> None:
@@ -111,11 +108,8 @@ WAYS = {"batch": batch, "stream": stream}
 
 def main(point: str, how: str, url: str, folder: str) -> None:
     """Start Spark, write, and be killed."""
-    pids = Path(folder) / "pids"
-    os.environ |= {POINT: point, PIDS: str(pids)}
+    os.environ[POINT] = point
     spark = session("local[2]", **QUICK)
-    jvm: Any = spark.sparkContext._jvm
-    pids.write_text(f"{jvm.java.lang.ProcessHandle.current().pid()} {os.getpid()}")
     spark.dataSource.register(DyingSource)
     WAYS[how](spark, "dying", url, Path(folder))
 

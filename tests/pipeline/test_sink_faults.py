@@ -34,7 +34,8 @@ def killed(point: str, how: str, url: str, folder: Path) -> None:
             stdout=log,
             stderr=log,
             check=False,
-            timeout=120,
+            timeout=300,
+            start_new_session=True,
             env=os.environ | {"PYTHONPATH": str(ROOT)},
         )
     assert ended.returncode == -9, (folder / "log").read_text()[-3000:]
