@@ -1,4 +1,6 @@
-"""A driver that archives or replays and is killed: ``python -m tests.pipeline.killed JOB POINT URL LAKE``.
+"""A driver that archives, compacts or replays, and is killed.
+
+``python -m tests.pipeline.killed JOB POINT URL LAKE``
 
 At the point the driver, its JVM and all of their Python processes get SIGKILL.
 """
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rowmq.pipeline import session
-from rowmq.pipeline.lake import archive, replay, replaying
+from rowmq.pipeline.lake import archive, replay, replaying, upkeep
 from rowmq.pipeline.lake.folder import Lake
 from rowmq.pipeline.lake.manifest import Batches
 from tests.pipeline.doomed import die
@@ -25,12 +27,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ARCHIVE_POINTS = (
-    "planned", "writing", "written", "placing", "placed", "verified", "told", "pruning", "pruned", "finished",
+    "planned", "writing", "written", "placing", "placed", "verified", "told", "pruning", "pruned",
+    "finishing", "finished",
 )  # fmt: skip
+COMPACT_POINTS = ("written", "placing", "told", "forgetting", "finishing")
 REPLAY_POINTS = ("begun", "pushed", "noted")
 TTL = timedelta(seconds=1)
 CHUNK = 100
 AGAIN = replay.Again(queue="jobs", to="again")
+
+
+def put(owner: Any, name: str, function: Any) -> None:
+    """Have this done instead, in this process, which is about to die."""
+    setattr(owner, name, function)
 
 
 def after(owner: Any, name: str) -> None:
@@ -41,12 +50,23 @@ def after(owner: Any, name: str) -> None:
         original(*arguments, **options)
         die()
 
-    setattr(owner, name, deadly)
+    put(owner, name, deadly)
 
 
 def before(owner: Any, name: str) -> None:
     """Die as soon as this function or method is called."""
-    setattr(owner, name, lambda *_, **__: die())
+    put(owner, name, lambda *_, **__: die())
+
+
+def halve_the_finish() -> None:
+    """Die when a batch's manifest says that it is finished, and its plan is still there."""
+    finish = Batches.finish
+
+    def halved(batches: Batches, *arguments: Any) -> Any:
+        before(Lake, "delete")
+        return finish(batches, *arguments)
+
+    put(Batches, "finish", halved)
 
 
 def watch(lake: str) -> None:
@@ -72,13 +92,26 @@ def doom_archive(point: str, lake: str) -> None:
         "told": lambda: after(Batches, "save"),
         "pruning": lambda: after(archive._Job, "prune_some"),
         "pruned": lambda: before(Batches, "finish"),
+        "finishing": halve_the_finish,
         "finished": lambda: after(Batches, "finish"),
     }
     places[point]()
 
 
+def doom_compact(point: str) -> None:
+    places: dict[str, Callable[[], None]] = {
+        "written": lambda: after(upkeep, "write_aside"),
+        "placing": lambda: after(Lake, "move"),
+        "told": lambda: after(Batches, "save"),
+        "forgetting": lambda: after(Batches, "forget"),
+        "finishing": halve_the_finish,
+    }
+    places[point]()
+
+
 def deadly_parts(point: str, *given: Any) -> Iterator[pa.RecordBatch]:
-    """Replay on an executor, and die with the first note."""
+    """Replay on an executor, and die with the first note; there are several, because chunks are small."""
+    replaying.CHUNK = CHUNK
     (before if point == "pushed" else after)(replaying, "_write_note")
     return replaying.replay_parts(*given)
 
@@ -87,7 +120,6 @@ def doom_replay(point: str) -> None:
     def parts(*given: Any) -> Iterable[pa.RecordBatch]:
         return deadly_parts(point, *given)
 
-    replaying.CHUNK = CHUNK
     if point == "begun":
         after(replay, "_note")
     else:
@@ -99,6 +131,9 @@ def main(job: str, point: str, url: str, lake: str) -> None:
     if job == "archive":  # without register(): Spark finds the format by itself
         doom_archive(point, lake)
         archive.archive(spark, url, lake, ttl=TTL)
+    elif job == "compact":
+        doom_compact(point)
+        upkeep.compact(spark, url, lake, ttl=TTL)
     else:
         doom_replay(point)
         replay.replay(spark, url, lake, AGAIN)
