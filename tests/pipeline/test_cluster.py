@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 import time
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNT = 2000
+MANY = 60_000
+"""Messages that take a while to be written."""
 pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("spark")]
 
 
@@ -85,12 +88,16 @@ def test_a_worker_killed_in_the_middle_of_archiving_loses_nothing(
     lake = tmp_path / "lake"
     with rowmq.connect(postgres_url) as mq:
         jobs = mq.queue("jobs")
-        ids = jobs.push_many(range(COUNT))
-        while held := mq.store.claim("jobs", [Want(limit=1000)])[0]:
+        ids = jobs.push_many([secrets.token_hex(200) for _ in range(MANY)])
+        while held := mq.store.claim("jobs", [Want(limit=10_000)])[0]:
             mq.store.settle([Settlement(each.receipt, ACK) for each in held])
         driver = Driver("archive", spark_cluster, postgres_url, tmp_path)
-        driver.wait_until(lake.exists)
+        driver.wait_until(lambda: any(lake.glob("_staging/*/**/*.parquet")))
         spark_cluster.kill_worker()
+        assert [len(list(lake.glob(f"_batches/*{end}.json"))) for end in ("", ".plan")] == [
+            1,
+            1,
+        ]  # a plan alone
         spark_cluster.add_worker()
         driver.finish()
         left = [each.id for each in mq.find("jobs")]
