@@ -17,6 +17,8 @@ from rowmq.pipeline.auditing.scope import Scope
 from rowmq.pipeline.handlers.work import work
 from rowmq.pipeline.lake.archive import archive
 from rowmq.pipeline.lake.replay import Again, replay
+from rowmq.pipeline.writing.export import export, messages_of
+from rowmq.pipeline.writing.load import load, rows_of, was_loaded
 
 if TYPE_CHECKING:
     from rowmq.runtime.claimed import ClaimedMessage
@@ -51,12 +53,13 @@ def main(url: str, folder: str) -> None:
             counts = work(spark, mq, load, mode=mode, tasks=2, stop_when_empty=True)
             assert sum(counts.values()) == (100 if mode == "microbatch" else 0), counts
         mq.queue("copies")
+        mq.queue("more")
     move(spark, url, str(Path(folder) / "lake"))
     spark.stop()
 
 
 def move(spark: Any, url: str, lake: str) -> None:
-    """Write, archive, replay and audit."""
+    """Write, archive, replay, audit, export and load."""
     rows = spark.range(50).selectExpr("id AS payload")
     rows.write.format("rowmq").options(url=url, queue="copies", txnId="once").mode("append").save()
     moved = archive(spark, url, lake)
@@ -68,6 +71,10 @@ def move(spark: Any, url: str, lake: str) -> None:
     assert (audited.ok, audited.archived, audited.owed, named) == (True, 200, 70, [])
     part = audit(spark, url, lake, of=Scope(queue="jobs"))
     assert (part.ok, part.archived, part.owed) == (True, 200, 0)
+    files = str(Path(lake).parent / "copies.parquet")
+    assert export(messages_of(spark, url, queue="copies"), files) == 70
+    assert load(rows_of(spark, files, new_ids=True), url, queue="more", once="once") == 70
+    assert was_loaded(url, "once")
 
 
 if __name__ == "__main__":

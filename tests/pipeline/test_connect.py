@@ -1,4 +1,4 @@
-"""Reading, streams, work, writing, archive, replay and audit through Spark Connect: no SparkContext."""
+"""Everything that moves messages in bulk through Spark Connect, where there is no SparkContext."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def test_everything_runs_over_spark_connect_which_finds_the_format_by_itself(
         any_port = {**os.environ, "SPARK_TESTING": "1"}
         ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=any_port)
         assert ran.returncode == 0, ran.stderr[-3000:]
-        copies, stats = mq.queue("copies").stats(), jobs.stats()
-    assert (copies.ready, sum(stats[:5])) == (70, 0)
+        copies, more, stats = mq.queue("copies").stats(), mq.queue("more").stats(), jobs.stats()
+    assert (copies.ready, more.ready, sum(stats[:5])) == (70, 70, 0)
     assert len(list((tmp_path / "lake").glob("dt=*/queue=jobs/batch=*/*.parquet"))) >= 1
