@@ -343,19 +343,19 @@ class PgBouncer(Server):
 
 
 class MariaDBServer(Server):
-    """MariaDB with its default durability and a small memory footprint."""
+    """MariaDB with its default durability, and a small memory footprint unless other sizes are asked for."""
 
     name = "mariadb"
     account = "mysql"
     stop_signal = signal.SIGTERM
-    # Given to the set-up as well, which otherwise writes a log that the server then has to resize.
-    _sizes = ("--innodb-log-file-size=48M", "--innodb-buffer-pool-size=64M")
 
-    def __init__(self) -> None:
+    def __init__(self, *, log: str = "48M", pool: str = "64M") -> None:
         programs = find_mariadb()
         if programs is None:
             raise ServerMissingError("MariaDB is not installed: install the package mariadb-server")
         self._mariadbd, self._installer = programs
+        # Given to the set-up as well, which otherwise writes a log that the server then has to resize.
+        self._sizes = (f"--innodb-log-file-size={log}", f"--innodb-buffer-pool-size={pool}")
         super().__init__()
 
     @property
@@ -509,9 +509,9 @@ def postgres_server() -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def mariadb_server() -> Iterator[Server]:
+def mariadb_server(**sizes: str) -> Iterator[Server]:
     """Run a MariaDB of one's own, to be killed and restarted at will."""
-    with _running(MariaDBServer()) as server:
+    with _running(MariaDBServer(**sizes)) as server:
         yield server
 
 
