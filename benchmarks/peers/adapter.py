@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import tempfile
@@ -15,6 +16,8 @@ from benchmarks.peers.install import HERE, command, environment
 
 PATIENCE = 900.0
 """Seconds for an answer: seeding millions takes minutes."""
+END = 2000
+"""Bytes of what a process printed that are shown when it fails."""
 
 
 class Refused(Exception):
@@ -31,6 +34,7 @@ class Adapter:
     def __init__(self, system: System) -> None:
         self.system = system
         self.ticks: list[tuple[int, int]] = []
+        self._stray = ""
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(  # noqa: S603 - our own adapters
@@ -85,17 +89,21 @@ class Adapter:
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            found = json.loads(line)
-            if "tick" in found:
+            found = _object(line)
+            if found is None:
+                self._stray += line
+            elif "tick" in found:
                 self.ticks.append((found["tick"][0], found["tick"][1]))
             else:
                 self._answers.put(found)
         self._answers.put(None)
 
     def printed(self) -> str:
-        """The end of what it printed."""
-        self._errors.seek(0)
-        return self._errors.read().decode(errors="replace")[-2000:]
+        """The end of what it printed, by whichever way."""
+        file = self._errors.fileno()
+        # Read in place: the process writes where its file stands, which is ours too.
+        said = os.pread(file, END, max(0, os.fstat(file).st_size - END))
+        return said.decode(errors="replace") + self._stray[-END:]
 
     def __enter__(self) -> Self:
         return self
@@ -114,3 +122,12 @@ class Adapter:
         for file in (self._process.stdout, self._errors):
             if file is not None:
                 file.close()
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    """A line of the protocol; None for what a system printed by itself."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

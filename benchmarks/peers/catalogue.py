@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 STORES = ("sqlite", "postgres", "mysql", "redis", "sqs")
+TITLES = dict(zip(STORES, ("SQLite", "PostgreSQL", "MariaDB", "Redis", "SQS over HTTP"), strict=True))
 OURS, BARE = "RowMQ", "bare loop"
 NODE = "node@22.23.3"
 """Debian's Node.js is older than what these packages ask for; npm has newer ones, by name."""
@@ -34,7 +35,7 @@ class System(NamedTuple):
         return self.adapter.endswith(".mjs")
 
 
-OWN = tuple(System(store, OURS, "rowmq_adapter.py") for store in STORES[:-1])
+OWN = tuple(System(store, OURS, "rowmq_adapter.py", arguments=(store,)) for store in STORES[:-1])
 LIMITS = tuple(System(store, BARE, "bare_adapter.py") for store in STORES[:-1])
 PEERS = (
     System("sqlite", "huey", "huey_adapter.py", ("huey==3.5.4",)),

@@ -1,4 +1,4 @@
-"""What is measured of a system, step by step."""
+"""What is measured of a system, step by step; each step begins with an empty queue and ends with one."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ from benchmarks.peers.adapter import Adapter
 from benchmarks.peers.catalogue import System
 from benchmarks.peers.figures import percentile
 from benchmarks.peers.place import Place
-from benchmarks.peers.session import STUCK, Plan, Session, Use, Worked
+from benchmarks.peers.plan import FEW, Plan
+from benchmarks.peers.session import Session, Use, Worked
 
 Figures = dict[str, float | None]
-WARM = 200
-"""Messages that pass through before anything is timed."""
+BELIEVED = 0.3
+"""Seconds that a step must last before its rate says how many messages the next one should have."""
+SINGLES = 200
+"""Messages that the bare loop takes one by one, at most."""
+
+
+def pilot(session: Session) -> float:
+    """About how many a second it handles: ever larger steps, until one lasts long enough to be believed."""
+    count = FEW
+    while True:
+        pushed, _ = session.enqueue(count, session.plan.batch)
+        worked = session.work(pushed)
+        if worked.span.seconds >= BELIEVED or count >= session.plan.messages or pushed < count:
+            return worked.rate
+        count = min(4 * count, session.plan.messages)
 
 
 def whole(session: Session) -> Figures:
-    """Everything that is measured of a system at one size."""
-    plan, figures = session.plan, Figures()
-    session.enqueue(WARM, plan.batch)
-    session.work(WARM)
-    count, seconds = session.enqueue(plan.messages, 1)
-    figures["enqueue, single"] = count / seconds
-    alone = session.work(count, seconds=3 * plan.seconds)
-    if left := session.control.ask("left")["left"]:  # what follows needs an empty queue
-        session.work(left, seconds=STUCK)
-    figures["round trips"] = session.roundtrip()
-    figures |= latencies(session, min(count / seconds, alone.rate))
-    return figures | bulk(session, expected=alone.rate)
+    """Everything that is measured of a system."""
+    plan, rate = session.plan, pilot(session)
+    count, seconds = session.enqueue(plan.scaled(rate), 1)
+    session.work(count)
+    figures: Figures = {"enqueue, single": count / seconds, "round trips": session.roundtrip()}
+    figures |= latencies(session, min(count / seconds, rate))
+    return figures | bulk(session, rate)
 
 
 def latencies(session: Session, rate: float) -> Figures:
@@ -49,49 +58,55 @@ def spread(load: str, called: list[float], returned: list[float]) -> Figures:
     return figures
 
 
-def bulk(session: Session, expected: float) -> Figures:
+def bulk(session: Session, rate: float) -> Figures:
     """Many messages in batches, worked off, and what each of them cost."""
-    plan = session.plan
-    wanted = int(min(plan.messages, max(2 * WARM, expected * plan.seconds * 2)))
-    before = session.use()
-    count, seconds = session.enqueue(wanted, plan.batch)
+    plan, before = session.plan, session.use()
+    count, seconds = session.enqueue(plan.scaled(rate), plan.batch)
     pushing = session.use().since(before)
     worked = session.work(count)
-    rate = count / seconds if session.has_batches else None
-    figures: Figures = {"enqueue, batch": rate, "work": worked.rate}
-    return figures | costs(pushing, count, worked) | leftovers(session.place, worked)
+    pushed = count / seconds if session.has_batches else None
+    figures: Figures = {"enqueue, batch": pushed, "work": worked.rate, "stop": worked.stop}
+    return figures | costs(pushing, count, worked) | leftovers(session, worked)
 
 
 def costs(pushing: Use, pushed: int, worked: Worked) -> Figures:
     """What a message costs from push to ack: CPU seconds for 10,000, and bytes written."""
-    each = [
-        one / pushed + other / max(worked.messages, 1) for one, other in zip(pushing, worked.use, strict=True)
-    ]
-    return {"client CPU": each[0] * 10_000, "server CPU": each[1] * 10_000, "bytes": each[2]}
 
+    def each(one: float | None, other: float | None, factor: int = 1) -> float | None:
+        if one is None or other is None or not worked.used_for:
+            return None
+        return (one / pushed + other / worked.used_for) * factor
 
-def leftovers(place: Place, worked: Worked) -> Figures:
-    """What is there at the end: dead tuples, and memory in megabytes."""
-    time.sleep(1.1 if place.pids else 0)  # PostgreSQL tells its statistics once a second
-    memory = place.memory()
     return {
-        "dead tuples": place.dead(),
+        "client CPU": each(pushing.client, worked.use.client, 10_000),
+        "server CPU": each(pushing.server, worked.use.server, 10_000),
+        "bytes": each(pushing.written, worked.use.written),
+    }
+
+
+def leftovers(session: Session, worked: Worked) -> Figures:
+    """What is there at the end: dead tuples, and memory in megabytes, what is shared counted once."""
+    time.sleep(1.1 if session.place.pids else 0)  # PostgreSQL tells its statistics once a second
+    memory = session.server_memory()
+    return {
+        "dead tuples": session.place.dead(),
         "client memory": worked.memory / 1e6,
-        "server memory": memory / 1e6 if memory else None,
+        "server memory": None if memory is None else memory / 1e6,
     }
 
 
 def limits(system: System, place: Place, plan: Plan) -> Figures:
-    """The bare loop's figures, in batches and one by one."""
+    """The bare loop's figures, in batches and one by one; a round trip ends at the handler, as others' do."""
     with Adapter(system) as bare:
         bare.ask("open", url=place.url, make=True)
-        few = max(50, min(plan.messages // 50, 500))
-        many = {"messages": plan.messages, "batch": plan.batch, "size": plan.size}
-        batch = bare.ask("limit", **many)
+        tried, few = min(5 * plan.batch, plan.messages), min(SINGLES, plan.messages)
+        took = bare.ask("limit", messages=tried, batch=plan.batch, size=plan.size)
+        count = plan.scaled(tried / sum(took.values()))
+        batch = bare.ask("limit", messages=count, batch=plan.batch, size=plan.size)
         single = bare.ask("limit", messages=few, batch=1, size=plan.size)
     return {
-        "enqueue, batch": plan.messages / batch["push"],
-        "work": plan.messages / (batch["claim"] + batch["settle"]),
+        "enqueue, batch": count / batch["push"],
+        "work": count / (batch["claim"] + batch["settle"]),
         "enqueue, single": few / single["push"],
-        "round trips": few / sum(single.values()),
+        "round trips": few / (single["push"] + single["claim"]),
     }

@@ -6,12 +6,12 @@ import itertools
 import secrets
 import sqlite3
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from benchmarks.peers.process import cpu_seconds, shared_memory
 from tests.servers import (
     Server,
     connect_mysql,
@@ -25,8 +25,8 @@ from tests.servers import (
 
 REDIS = {"auto-aof-rewrite-percentage": "0"}
 """The log is not rewritten during a run, so that what was written can be read off its size."""
-
-
+MARIADB = {"log": "96M", "pool": "128M"}
+"""MariaDB's own sizes; the tests' are smaller."""
 DATABASES = itertools.count()
 
 
@@ -41,14 +41,6 @@ class Place:
     def pids(self) -> list[int]:
         """The server's process."""
         return [self.server.process.pid] if self.server and self.server.process else []
-
-    def cpu(self) -> float:
-        """CPU seconds of the server so far."""
-        return cpu_seconds(self.pids)
-
-    def memory(self) -> int | None:
-        """The memory that the server's processes have."""
-        return shared_memory(self.pids) if self.pids else None
 
     def written(self) -> int | None:
         """Bytes that the server wrote to its log so far; None where clients write themselves."""
@@ -144,7 +136,7 @@ class Places:
     def settings(self) -> str:
         """What makes the server durable, as it says itself."""
         if self.server is None:
-            return "a file on the same disk; each system's settings say how it is flushed"
+            return f"SQLite {sqlite3.sqlite_version}; files, each flushed as its system's settings say"
         return {"postgres": _postgres_settings, "mysql": _mariadb_settings, "redis": _redis_settings}[
             self.kind
         ](self.server.url)
@@ -153,15 +145,13 @@ class Places:
 @contextmanager
 def places(kind: str) -> Iterator[Places]:
     """Start a private server, if this kind of store needs one."""
-    starting = {"postgres": postgres_server, "mysql": mariadb_server}.get(kind)
-    if kind == "redis":
-        with redis_server(**REDIS) as server:
-            yield Places(kind, server)
-    elif starting is None:
-        yield Places(kind, None)
-    else:
-        with starting() as server:
-            yield Places(kind, server)
+    starting: dict[str, Callable[[], AbstractContextManager[Server]]] = {
+        "postgres": postgres_server,
+        "mysql": partial(mariadb_server, **MARIADB),
+        "redis": partial(redis_server, **REDIS),
+    }
+    with starting[kind]() if kind in starting else nullcontext() as server:
+        yield Places(kind, server)
 
 
 @contextmanager
@@ -201,7 +191,8 @@ def _postgres_settings(url: str) -> str:
 
 
 def _mariadb_settings(url: str) -> str:
-    names = ("version", "innodb_flush_log_at_trx_commit", "sync_binlog", "innodb_doublewrite")
+    durable = ("version", "innodb_flush_log_at_trx_commit", "innodb_doublewrite", "log_bin")
+    names = (*durable, "innodb_buffer_pool_size", "innodb_log_file_size")
     with connect_mysql(url) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(f'@@{name}' for name in names)}")
         row = cursor.fetchone() or ()

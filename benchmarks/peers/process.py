@@ -11,19 +11,14 @@ PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds(roots: Iterable[int]) -> float:
-    """CPU time of these processes and all below them, those that have ended included."""
-    return sum(_cpu(pid) for pid in tree(roots))
+def cpu_seconds(roots: Iterable[int], without: Iterable[int] = ()) -> float:
+    """CPU time of these processes and all below them but some, those that have ended included."""
+    return sum(_cpu(pid) for pid in tree(roots) - tree(without))
 
 
-def peak_memory(roots: Iterable[int]) -> int:
-    """The most memory each of these processes and those below them had, together, in bytes."""
-    return sum(_field(pid, "status", "VmHWM:") * 1024 for pid in tree(roots))
-
-
-def shared_memory(roots: Iterable[int]) -> int:
-    """The memory of these processes and those below them, what they share counted once, in bytes."""
-    return sum(_field(pid, "smaps_rollup", "Pss:") * 1024 for pid in tree(roots))
+def shared_memory(pids: Iterable[int]) -> int:
+    """The memory of these processes, what they share with each other counted once, in bytes."""
+    return sum(_field(pid, "smaps_rollup", "Pss:") * 1024 for pid in pids)
 
 
 def written(roots: Iterable[int]) -> int:

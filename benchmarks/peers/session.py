@@ -4,66 +4,52 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import System
+from benchmarks.peers.clock import PART, Span, span
 from benchmarks.peers.place import Place
-from benchmarks.peers.process import cpu_seconds, peak_memory, written
+from benchmarks.peers.plan import Plan
+from benchmarks.peers.process import cpu_seconds, shared_memory, tree, written
 
-BATCH = 1000
-LOOK = 0.002
-"""Seconds between two looks at how far the workers are."""
-MOST = 200_000_000
-"""Bytes that all messages of a step may have."""
+LOOK = 0.02
+"""Seconds between two looks at how far the workers are; what is timed is timed by the workers themselves."""
 STUCK = 60.0
 """Seconds without any progress after which a system is given up."""
-
-
-class Plan(NamedTuple):
-    """How much of everything."""
-
-    messages: int
-    seconds: float
-    """What a step may take: a slow system does less, and is not waited for."""
-    paced: int
-    """Messages that are pushed to an idle system to see how soon they are handled."""
-    size: int = 200
-    batch: int = BATCH
-
-    def of_size(self, size: int) -> Plan:
-        """The same with messages of another size, and so many that they fit into memory several times.
-
-        >>> Plan(100_000, 5.0, 100).of_size(20_000).messages
-        10000
-        """
-        return self._replace(size=size, messages=min(self.messages, MOST // size))
+LATE = 10.0
+"""Seconds after a stop in which the last acks may still arrive."""
 
 
 class Use(NamedTuple):
-    """What was used up to a moment."""
+    """What was used up to a moment; None where there is no such thing."""
 
     client: float
-    server: float
-    written: float
+    server: float | None
+    written: float | None
 
     def since(self, before: Use) -> Use:
         """What was used from one moment to another."""
-        return Use(*(now - then for now, then in zip(self, before, strict=True)))
+        return Use(
+            self.client - before.client,
+            _less(self.server, before.server),
+            _less(self.written, before.written),
+        )
 
 
 class Worked(NamedTuple):
-    """How workers got on: messages, seconds and use from the first handler on."""
+    """How workers got on: the clock's span, what was used for how many, and how long the stop took."""
 
-    messages: int
-    seconds: float
+    span: Span
+    used_for: int
     use: Use
     memory: int
+    stop: float
 
     @property
     def rate(self) -> float:
         """Messages a second."""
-        return self.messages / max(self.seconds, 1e-6)
+        return self.span.rate
 
 
 class Session:
@@ -73,12 +59,20 @@ class Session:
         self.system, self.place, self.plan = system, place, plan
         self._stack = ExitStack()
         self.has_batches = True
+        self.pushed = 0
 
     def __enter__(self) -> Self:
-        self.control = self._stack.enter_context(Adapter(self.system))
-        self.said = self.control.ask("describe")
-        self.control.ask("open", url=self.place.url, make=True)
-        self.workers = [self.another()]
+        try:
+            self.control = self._stack.enter_context(Adapter(self.system))
+            self.workers: list[Adapter] = []
+            self._servers: list[int] = self.control.ask("open", url=self.place.url, make=True).get(
+                "servers", []
+            )
+            self.said = self.control.ask("describe")
+            self.workers.append(self.another())
+        except BaseException:
+            self._stack.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,12 +84,27 @@ class Session:
         worker.ask("open", url=self.place.url, make=False)
         return worker
 
-    def use(self) -> Use:
-        """What was used so far."""
-        pids, log = self._pids(), self.place.written()
-        return Use(cpu_seconds(pids), self.place.cpu(), written(pids) if log is None else log)
+    # ---- what is used -----------------------------------------------------------------------------------
 
-    def _pids(self) -> list[int]:
+    def use(self) -> Use:
+        """What was used so far, by clients and by the server, wherever it was started from."""
+        clients, servers = self._clients(), self._servers or self.place.pids
+        server = cpu_seconds(servers) if servers else None
+        log = self.place.written()
+        if log is None and not self._servers:
+            log = written(clients)
+        return Use(cpu_seconds(clients, without=self._servers), server, log)
+
+    def memory(self) -> int:
+        """The memory of the clients now."""
+        return shared_memory(tree(self._clients()) - tree(self._servers))
+
+    def server_memory(self) -> int | None:
+        """The memory of the server now, where there is one."""
+        servers = self._servers or self.place.pids
+        return shared_memory(tree(servers)) if servers else None
+
+    def _clients(self) -> list[int]:
         return [self.control.pid, *(each.pid for each in self.workers)]
 
     # ---- steps ------------------------------------------------------------------------------------------
@@ -108,34 +117,38 @@ class Session:
         except Refused:
             self.has_batches = False
             found = self.control.ask("enqueue", batch=1, **asked)
+        self.pushed += found["count"]
         return found["count"], found["seconds"]
 
-    def work(self, count: int, *, seconds: float | None = None, rest: int | None = 0) -> Worked:
-        """Let the workers handle so many, or for so long, until no more than the rest is left.
+    def work(self, count: int) -> Worked:
+        """Let the workers handle so many; then they stop, and nothing that was handled may be left."""
+        base, marks = self._done(), [(len(each.ticks), each.done) for each in self.workers]
+        started = time.monotonic_ns()
+        self._all("start", listen=False)
+        self._reach(base + max(1, count // PART))
+        seen, before = self._done(), self.use()
+        self._reach(base + count)
+        done, use, memory = self._done(), self.use().since(before), self.memory()
+        stop = self._stop()
+        self.check()
+        ticks = [
+            [(at, number - handled) for at, number in each.ticks[first:]]
+            for each, (first, handled) in zip(self.workers, marks, strict=True)
+        ]
+        return Worked(span(ticks, count, started), done - seen, use, memory, stop)
 
-        The clock starts with the first message handled, to a few milliseconds, so that nobody's start counts.
-        """
-        base, limit = self._done(), seconds or self.plan.seconds
+    def _all(self, action: str, **given: Any) -> None:
         for worker in self.workers:
-            worker.tell("start", listen=False)
+            worker.tell(action, **given)
         for worker in self.workers:
             worker.answer()
-        self._reach(base + 1, until=None)
-        began, before = time.monotonic(), self.use()
-        self._reach(base + count, until=began + limit)
-        done = self._done()
-        if done >= base + count and rest is not None:
-            self._settled(rest)
-        took, use, memory = time.monotonic() - began, self.use().since(before), peak_memory(self._pids())
-        self._stop()
-        return Worked(done - base, took, use, memory)
 
     def _done(self) -> int:
         return sum(each.done for each in self.workers)
 
-    def _reach(self, count: int, until: float | None) -> None:
+    def _reach(self, count: int) -> None:
         seen, moved = self._done(), time.monotonic()
-        while (done := self._done()) < count and (until is None or time.monotonic() < until):
+        while (done := self._done()) < count:
             if done != seen:
                 seen, moved = done, time.monotonic()
             if time.monotonic() > moved + STUCK:
@@ -143,41 +156,55 @@ class Session:
                 raise AdapterFailed(f"{self.system.name} handles nothing more, {done} of {count}: {said}")
             time.sleep(LOOK)
 
-    def _settled(self, rest: int) -> None:
-        """Wait until what was handled is finished too: an ack may come later."""
-        end = time.monotonic() + STUCK
-        while (left := self.control.ask("left")["left"]) > rest:
-            if time.monotonic() > end:
-                raise AdapterFailed(f"{self.system.name} leaves {left} messages unfinished")
-            time.sleep(LOOK)
+    def _stop(self) -> float:
+        """Stop in good order: what was handled is acked when it has ended."""
+        began = time.monotonic()
+        self._all("stop")
+        return time.monotonic() - began
 
-    def _stop(self) -> None:
-        for worker in self.workers:
-            worker.tell("stop")
-        for worker in self.workers:
-            worker.answer()
+    def check(self) -> None:
+        """Make sure that what was handled is finished: no more is left than was pushed and not handled."""
+        owed, end = self.pushed - self._done() - self.control.done, time.monotonic() + LATE
+        while (left := self.control.ask("left")["left"]) > owed:
+            if time.monotonic() > end:
+                raise AdapterFailed(f"{self.system.name} has handled but not finished {left - owed} messages")
+            time.sleep(0.1)
 
     def roundtrip(self) -> float:
         """Messages a second when each waits for the one before it to be handled."""
         self.control.ask("start", listen=True)
-        asked = {"size": self.plan.size}
-        self.control.ask("roundtrip", count=20, seconds=self.plan.seconds, **asked)
-        found = self.control.ask("roundtrip", count=self.plan.messages, seconds=self.plan.seconds, **asked)
+        asked = {"size": self.plan.size, "seconds": self.plan.seconds}
+        for count in (20, self.plan.messages):
+            found = self.control.ask("roundtrip", count=count, **asked)
+            self.pushed += found["count"]
         self.control.ask("stop")
+        self.control.ask("began")
         return float(found["count"] / found["seconds"])
 
     def latency(self, count: int, gap: float) -> tuple[list[float], list[float]]:
         """Milliseconds from a push's call, and from its return, to the handler, in another process."""
-        worker, base = self.workers[0], self._done()
+        worker = self.workers[0]
         worker.ask("start", listen=True)
-        self.control.ask("pace", count=10, gap=0.05, size=self.plan.size)
-        self._reach(base + 10, until=time.monotonic() + STUCK)
-        pushed = self.control.ask("pace", count=count, gap=gap, size=self.plan.size)["pushed"]
-        self._reach(base + 10 + count, until=time.monotonic() + STUCK)
+        self._paced(10, 0.05)
+        pushed = self._paced(count, gap)
         worker.ask("stop")
         began = dict(worker.ask("began")["began"])
-        known = [each for each in pushed if each[0] in began]
-        if not known:
-            raise AdapterFailed(f"{self.system.name} handled none of {count} messages: {worker.printed()}")
-        called = [(began[number] - called) / 1e6 for number, called, _ in known]
-        return called, [(began[number] - returned) / 1e6 for number, _, returned in known]
+        if missed := [number for number, *_ in pushed if number not in began]:
+            raise AdapterFailed(
+                f"{self.system.name} did not handle {len(missed)} of {count}: {worker.printed()}"
+            )
+        called = [(began[number] - called) / 1e6 for number, called, _ in pushed]
+        return called, [(began[number] - returned) / 1e6 for number, _, returned in pushed]
+
+    def _paced(self, count: int, gap: float) -> list[tuple[int, int, int]]:
+        base = self._done()
+        pushed: list[tuple[int, int, int]] = self.control.ask(
+            "pace", count=count, gap=gap, size=self.plan.size
+        )["pushed"]
+        self.pushed += len(pushed)
+        self._reach(base + count)
+        return pushed
+
+
+def _less(now: float | None, then: float | None) -> float | None:
+    return None if now is None or then is None else now - then

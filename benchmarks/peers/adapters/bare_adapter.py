@@ -58,6 +58,7 @@ def main() -> None:
         if action == "describe":
             answer = {
                 "version": "",
+                "runs on": "",
                 "settings": "one connection, batches of 1000, the store's own statements and no Python around"
                 " them",
             }

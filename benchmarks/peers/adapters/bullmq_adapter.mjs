@@ -5,6 +5,7 @@ const { Queue, Worker } = load("bullmq");
 const CONCURRENCY = 100;
 
 class Bull extends Peer {
+  clients = ["ioredis"];
   describe() {
     return {
       version: version("bullmq"),

@@ -38,6 +38,8 @@ def job(n: int, text: str) -> None:  # noqa: ARG001 - a payload has a text
 class Celery(PipePeer):
     """The prefork pool."""
 
+    clients = ("kombu", "redis")
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": celery.__version__,

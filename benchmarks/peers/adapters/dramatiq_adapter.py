@@ -31,6 +31,8 @@ def job(n: int, text: str) -> None:  # noqa: ARG001 - a payload has a text
 class Dramatiq(PipePeer):
     """Processes and threads as its command has them by default."""
 
+    clients = ("redis",)
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": dramatiq.__version__,

@@ -8,6 +8,7 @@ const CONCURRENCY = 24;
 const quiet = new Logger(() => () => {});
 
 class Graphile extends Peer {
+  clients = ["pg"];
   describe() {
     return {
       version: version("graphile-worker"),

@@ -56,13 +56,14 @@ class Lite(PullPeer):
         ).fetchone()
         return int(row[0])
 
-    def seed(self, finished: int) -> None:
+    def seed(self, finished: int, body: str) -> int:
         """Messages that are done."""
         self.putting.conn.execute(
             "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?) "
-            f"INSERT INTO {self.putting.table} SELECT '', printf('0%015d', n), 2, n, n, n FROM numbers",
-            (finished,),
+            f"INSERT INTO {self.putting.table} SELECT ?, printf('0%015d', n), 2, n, n, n FROM numbers",
+            (finished, body),
         )
+        return finished
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ POOL = 20
 class Oban(AsyncPeer):
     """One queue whose limit is also how many jobs it fetches at once."""
 
+    clients = ("psycopg",)
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": version("oban"),
@@ -75,16 +77,17 @@ class Oban(AsyncPeer):
             row = await (await connection.execute(query)).fetchone()
         return int(row[0])
 
-    def seed(self, finished: int) -> None:
+    def seed(self, finished: int, body: str) -> int:
         """Jobs that are completed."""
-        self.run(self._seed(finished))
+        self.run(self._seed(finished, body))
+        return finished
 
-    async def _seed(self, finished: int) -> None:
+    async def _seed(self, finished: int, body: str) -> None:
         async with self.pool.connection() as connection:
             await connection.execute(
                 "INSERT INTO oban_jobs (state, queue, worker, args, attempted_at, completed_at)"
-                " SELECT 'completed', 'q', 'Job', '{}', now(), now() FROM generate_series(1, %s)",
-                (finished,),
+                " SELECT 'completed', 'q', 'Job', %s::jsonb, now(), now() FROM generate_series(1, %s)",
+                (body, finished),
             )
 
 

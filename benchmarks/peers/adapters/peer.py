@@ -32,6 +32,8 @@ class Peer:
 
     limit: int | None = None
     """The largest batch that it takes; None if it takes any."""
+    clients: tuple[str, ...] = ()
+    """The packages that it speaks to its store with."""
 
     def __init__(self) -> None:
         self.handled: list[None] = []
@@ -71,13 +73,17 @@ class Peer:
     def close(self) -> None:
         """End what was started beside this process."""
 
-    def seed(self, finished: int) -> None:
-        """Make so many finished messages."""
-        raise NotOffered(f"nothing to seed {finished} finished messages with")
+    def servers(self) -> list[int]:
+        """The processes it has started that are servers and not clients."""
+        return []
 
-    def cycle(self, count: int, seconds: float, size: int, waiting: int) -> dict[str, Any]:
+    def seed(self, finished: int, body: str) -> int:
+        """Make so many finished messages with that JSON in them; how many there are."""
+        raise NotOffered(f"nothing to seed {finished} finished messages of {len(body)} bytes with")
+
+    def cycle(self, count: int, seconds: float, size: int, waiting: int, *, fifo: bool) -> dict[str, Any]:
         """Send, receive and delete, one by one: what SQS has."""
-        raise NotOffered(f"only SQS has this: {count}, {seconds}, {size}, {waiting}")
+        raise NotOffered(f"only SQS has this: {count}, {seconds}, {size}, {waiting}, {fifo}")
 
     # ---- what all share ---------------------------------------------------------------------------------
 

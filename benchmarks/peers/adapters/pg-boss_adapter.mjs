@@ -6,6 +6,7 @@ const { Pool } = load("pg");
 const BATCH = 1000;
 
 class Boss extends Peer {
+  clients = ["pg"];
   describe() {
     return {
       version: version("pg-boss"),
@@ -40,11 +41,12 @@ class Boss extends Peer {
     const found = await this.pool.query("SELECT count(*)::int AS n FROM pgboss.job WHERE name = 'q' AND state < 'completed'");
     return found.rows[0].n;
   }
-  async seed(finished) {
+  async seed(finished, body) {
     await this.pool.query(
-      "INSERT INTO pgboss.job (name, state, completed_on) SELECT 'q', 'completed', now() FROM generate_series(1, $1::int)",
-      [finished],
+      "INSERT INTO pgboss.job (name, state, completed_on, data) SELECT 'q', 'completed', now(), $2::jsonb FROM generate_series(1, $1::int)",
+      [finished, JSON.stringify(body)],
     );
+    return finished;
   }
 }
 

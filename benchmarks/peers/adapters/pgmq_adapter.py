@@ -21,6 +21,8 @@ BATCH = 1000
 class Pgmq(PullPeer):
     """Read a batch, archive a batch: archive, not delete, because the history is kept."""
 
+    clients = ("pgmq", "psycopg")
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": f"SQL {get_embedded_sql_version()}",
@@ -54,14 +56,15 @@ class Pgmq(PullPeer):
             row = connection.execute("SELECT count(*) FROM pgmq.q_q").fetchone()
         return int(row[0])
 
-    def seed(self, finished: int) -> None:
+    def seed(self, finished: int, body: str) -> int:
         """Messages in the archive."""
         with self.queue.pool.connection() as connection:
             connection.execute(
                 "INSERT INTO pgmq.a_q (msg_id, read_ct, enqueued_at, vt, message)"
-                " SELECT -n, 1, now(), now(), '{}' FROM generate_series(1, %s) n",
-                (finished,),
+                " SELECT -n, 1, now(), now(), %s::jsonb FROM generate_series(1, %s) n",
+                (body, finished),
             )
+        return finished
 
 
 if __name__ == "__main__":

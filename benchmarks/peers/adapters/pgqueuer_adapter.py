@@ -24,11 +24,13 @@ BATCH = 500
 class Pgqueuer(AsyncPeer):
     """One entrypoint; enqueued singly and in lists."""
 
+    clients = ("asyncpg", "uvloop")
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": version("pgqueuer"),
             "settings": f"asyncpg and uvloop, as in its own benchmark; batch_size={BATCH}, which also batches"
-            " its log; durable tables (its default durability); log kept",
+            " its log; its tables as `pgq autovac` sets them; durable (its default); log kept",
         }
 
     def open(self, url: str, *, make: bool) -> None:
@@ -39,6 +41,7 @@ class Pgqueuer(AsyncPeer):
         self.queries = Queries(AsyncpgDriver(await asyncpg.connect(self.url)))
         if make:
             await self.queries.install()
+            await self.queries.optimize_autovacuum()
 
     async def apush(self, message: dict[str, Any]) -> None:
         await self.queries.enqueue("job", json.dumps(message).encode())
@@ -51,13 +54,17 @@ class Pgqueuer(AsyncPeer):
         self.worker = self.spawn(self._work())
 
     async def _work(self) -> None:
-        self.pgq = PgQueuer(AsyncpgDriver(await asyncpg.connect(self.url)))
+        connection = await asyncpg.connect(self.url)
+        self.pgq = PgQueuer(AsyncpgDriver(connection))
 
         @self.pgq.entrypoint("job")
         async def job(given: Any) -> None:
             self.handle(json.loads(given.payload)["n"])
 
-        await self.pgq.qm.run(batch_size=BATCH)
+        try:
+            await self.pgq.qm.run(batch_size=BATCH)
+        finally:
+            await connection.close()
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self.pgq.shutdown.set)
@@ -67,7 +74,7 @@ class Pgqueuer(AsyncPeer):
         rows = self.run(self.queries.driver.fetch("SELECT count(*) AS n FROM pgqueuer"))
         return int(rows[0]["n"])
 
-    def seed(self, finished: int) -> None:
+    def seed(self, finished: int, body: str) -> int:  # noqa: ARG002 - its log has no payloads
         """Jobs in its log."""
         self.run(
             self.queries.driver.execute(
@@ -76,6 +83,7 @@ class Pgqueuer(AsyncPeer):
                 finished,
             )
         )
+        return finished
 
 
 if __name__ == "__main__":

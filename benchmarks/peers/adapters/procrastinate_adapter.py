@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,8 @@ CONCURRENCY = 20
 
 class Procrastinate(AsyncPeer):
     """An async task, deferred with defer_async and batch_defer_async."""
+
+    clients = ("psycopg",)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -51,12 +55,19 @@ class Procrastinate(AsyncPeer):
         self.run(self.job.batch_defer_async(*messages))
 
     def start(self) -> None:
-        self.worker = self.spawn(
+        self.worker = self.spawn(self._work())
+
+    async def _work(self) -> None:
+        """Its worker stops in good order when its task is cancelled; how it ended is of no interest then."""
+        self.task = asyncio.create_task(
             self.app.run_worker_async(queues=["q"], concurrency=CONCURRENCY, install_signal_handlers=False)
         )
+        with suppress(asyncio.CancelledError):
+            await self.task
 
     def stop(self) -> None:
-        self.worker.cancel()
+        self.loop.call_soon_threadsafe(self.task.cancel)
+        self.worker.result(timeout=60)
 
     def left(self) -> int:
         row = self.run(
@@ -66,15 +77,17 @@ class Procrastinate(AsyncPeer):
         )
         return int(row["n"])
 
-    def seed(self, finished: int) -> None:
+    def seed(self, finished: int, body: str) -> int:
         """Jobs that succeeded."""
         self.run(
             self.app.connector.execute_query_async(
-                "INSERT INTO procrastinate_jobs (queue_name, task_name, status)"
-                " SELECT 'q', 'job', 'succeeded' FROM generate_series(1, %(n)s)",
+                "INSERT INTO procrastinate_jobs (queue_name, task_name, status, args)"
+                " SELECT 'q', 'job', 'succeeded', %(body)s::jsonb FROM generate_series(1, %(n)s)",
                 n=finished,
+                body=body,
             )
         )
+        return finished
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -10,41 +10,35 @@ from sqlalchemy import text
 
 import rowmq
 from benchmarks.peers.adapters.peer import Peer
+from benchmarks.peers.adapters.seeding import seed_calls, seed_sql
 from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COUNTED = (
-    "WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {count})"
-    " SELECT n FROM counted"
-)
-NUMBERS = {
-    "sqlite": COUNTED,
-    "postgresql": "SELECT generate_series(1, {count}) AS n",
-    "mysql": "SELECT seq AS n FROM seq_1_to_{count}",
+DRIVERS = {
+    "postgres": ("SQLAlchemy", "psycopg"),
+    "mysql": ("SQLAlchemy", "PyMySQL"),
+    "redis": ("redis",),
+    "sqlite": ("SQLAlchemy",),
 }
-IDS = {
-    "sqlite": "randomblob(16)",
-    "postgresql": "gen_random_uuid()",
-    "mysql": "UNHEX(REPLACE(UUID(), '-', ''))",
-}
-MESSAGES = """INSERT INTO rowmq_messages (seq, id, queue, {binary}, priority, created_at)
-SELECT -n, {id}, (SELECT id FROM rowmq_queues WHERE name = 'q'), false, 0, {now} + n
-FROM ({numbers}) AS numbers"""
-OUTCOMES = """INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives)
-SELECT -n, (SELECT id FROM rowmq_queues WHERE name = 'q'), 'done', {now} + n, 1, 1
-FROM ({numbers}) AS numbers"""
 
 
 class RowMQ(Peer):
     """A worker in one process, its handler a plain function."""
 
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.clients = DRIVERS[kind]
+        self.queue: Any = None
+
     def describe(self) -> dict[str, Any]:
+        """What it is, and how long it keeps what is finished as soon as there is a queue to ask."""
+        kept = self.queue.settings().retention if self.queue else "as long as the queue says"
         return {
             "version": version("rowmq"),
-            "settings": "defaults: 8 threads, claims of up to 1000, durable, history kept 7 days; batches of"
-            " 1000",
+            "settings": "defaults: 8 threads, claims of up to 1000, durable; finished messages are kept:"
+            f" {kept}; batches of 1000",
         }
 
     def open(self, url: str, *, make: bool) -> None:
@@ -70,28 +64,16 @@ class RowMQ(Peer):
         database = getattr(self.mq.store, "database", None)
         if database is None:  # Redis counts as it goes
             stats = self.queue.stats()
-            return stats.ready + stats.leased + stats.scheduled
+            return int(stats.ready + stats.leased + stats.scheduled)
         with database.engine.connect() as connection:
             return int(connection.execute(text("SELECT count(*) FROM rowmq_pending")).scalar_one())
 
-    def seed(self, finished: int) -> None:
-        """Messages as they are after their ack, numbered before all others."""
+    def seed(self, finished: int, body: str) -> int:
         database = getattr(self.mq.store, "database", None)
         if database is None:
-            super().seed(finished)
-            return
-        kind = database.engine.dialect.name
-        known = {
-            "id": IDS[kind],
-            "binary": "`binary`" if kind == "mysql" else '"binary"',
-            "numbers": NUMBERS[kind].format(count=finished),
-            # Finished just now: older ones would be swept while others are timed.
-            "now": time.time_ns() // 1000 - finished,
-        }
-        with database.engine.begin() as connection:
-            for statement in (MESSAGES, OUTCOMES):
-                connection.execute(text(statement.format(**known)))
+            return seed_calls(self.mq.store, finished, body)
+        return seed_sql(database.engine, finished, body)
 
 
 if __name__ == "__main__":
-    serve(RowMQ())
+    serve(RowMQ(sys.argv[1]))

@@ -30,6 +30,8 @@ def job(n: int, text: str) -> None:  # noqa: ARG001 - a payload has a text
 class Rq(PipePeer):
     """Workers of the kind its docs recommend for many short jobs."""
 
+    clients = ("redis",)
+
     def describe(self) -> dict[str, Any]:
         return {
             "version": version("rq"),

@@ -20,6 +20,7 @@ export class Peer {
   handled = 0;
   told = null; // who is told of each message; nobody while work is timed
   limit = Infinity;
+  clients = []; // the packages that it speaks to its store with
 
   // The handler, which does nothing but be counted.
   handle(number) {
@@ -32,6 +33,9 @@ export class Peer {
   async seed(finished) {
     throw new NotOffered(`nothing to seed ${finished} finished messages with`);
   }
+  runsOn() {
+    return [`Node.js ${process.versions.node}`, ...this.clients.map((name) => `${name} ${version(name)}`)].join(", ");
+  }
 }
 
 export function serve(peer) {
@@ -41,7 +45,7 @@ export function serve(peer) {
   const message = (size) => ({ n: ++next, text: "x".repeat(Math.max(size - 24, 0)) });
 
   const actions = {
-    describe: () => peer.describe(),
+    describe: () => ({ "runs on": peer.runsOn(), ...peer.describe() }),
     open: ({ url, make }) => peer.open(url, make),
     async enqueue({ count, batch, size, seconds: limit }) {
       const started = now();
@@ -58,7 +62,10 @@ export function serve(peer) {
       peer.told = listen ? (number, time) => (began.push([number, time]), heard()) : null;
       await peer.start();
     },
-    stop: () => peer.stop(),
+    async stop() {
+      await peer.stop();
+      tick(); // before the answer, which ends the step
+    },
     left: async () => ({ left: await peer.left() }),
     began() {
       const found = began;
@@ -91,16 +98,17 @@ export function serve(peer) {
       heard = () => {};
       return { count: done, seconds: seconds(started) };
     },
-    seed: ({ finished }) => peer.seed(finished),
+    seed: async ({ finished, size }) => ({ finished: await peer.seed(finished, message(size)) }),
   };
 
   let told = 0;
-  setInterval(() => {
+  function tick() {
     if (peer.handled !== told) {
       told = peer.handled;
       said({ tick: [now(), told] });
     }
-  }, TICK);
+  }
+  setInterval(tick, TICK);
 
   async function answer(line) {
     const { do: action, ...given } = JSON.parse(line);

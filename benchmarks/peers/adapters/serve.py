@@ -4,17 +4,18 @@ An adapter is a process that reads a JSON object a line and answers with one. It
 environment, so this file needs nothing but Python. The runner starts one process that makes and fills the
 queue and others that work; each says what it knows of itself.
 
-    {"do": "describe"}                          the version, and the settings it was given and why
-    {"do": "open", "url": ..., "make": true}    connect; make what the system needs in an empty place
+    {"do": "describe"}                          versions, and the settings it was given and why
+    {"do": "open", "url": ..., "make": true}    connect; make what the system needs in an empty place; answers
+                                                with the processes it started that are servers
     {"do": "enqueue", "count": 9, "batch": 3, "size": 200, "seconds": 5}    push so many, or for so long
     {"do": "start", "listen": false}            begin to work; from then on ticks are said unasked
-    {"do": "stop"}                              stop working, in good order
+    {"do": "stop"}                              stop working, in good order: handled is acked
     {"do": "left"}                              how many messages are not finished
     {"do": "pace", "count": 9, "gap": 0.1}      push one by one in that rhythm: when each was called, returned
     {"do": "began"}                             when each message's handler began, if it was listened to
     {"do": "roundtrip", "count": 9, "seconds": 5}    one message at a time, from push to handler
-    {"do": "seed", "finished": 9}               finished messages, by SQL
-    {"do": "cycle", "count": 9, "seconds": 5, "size": 200, "waiting": 0}    SQS: send, receive, delete
+    {"do": "seed", "finished": 9, "size": 200}  finished messages, by SQL where there is SQL; how many
+    {"do": "cycle", "count": 9, "seconds": 5, "size": 200, "waiting": 0, "fifo": false}    SQS: send to delete
 
 Times are of the machine's monotonic clock, in nanoseconds, which all processes share.
 """
@@ -23,12 +24,15 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import queue
 import random
+import sqlite3
 import sys
 import threading
 import time
 import traceback
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.peers.adapters.peer import NotOffered, Peer
@@ -53,7 +57,7 @@ class Service:
         self._out = os.fdopen(os.dup(1), "w", buffering=1)
         os.dup2(2, 1)  # what a system prints is not an answer
         self._lock = threading.Lock()
-        self._next = 0
+        self._next = self._told = 0
         self._working = False
         self._began: list[tuple[int, int]] = []
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -85,13 +89,16 @@ class Service:
             self._out.write(json.dumps(answer or {}) + "\n")
 
     def _tick(self) -> None:
-        said = 0
         while True:
             time.sleep(TICK)
+            self._say_done()
+
+    def _say_done(self) -> None:
+        with self._lock:
             done, now = len(self._peer.handled), time.monotonic_ns()
-            if done != said:
-                said = done
-                self._say({"tick": [now, done]})
+            if done != self._told:
+                self._told = done
+                self._out.write(json.dumps({"tick": [now, done]}) + "\n")
 
     def _messages(self, count: int, size: int) -> Iterator[dict[str, Any]]:
         for _ in range(count):
@@ -99,10 +106,11 @@ class Service:
             yield payload(self._next, size)
 
     def do_describe(self) -> dict[str, Any]:
-        return self._peer.describe()
+        return {"runs on": runs_on(self._peer.clients), **self._peer.describe()}
 
-    def do_open(self, url: str, *, make: bool) -> None:
+    def do_open(self, url: str, *, make: bool) -> dict[str, Any]:
         self._peer.open(url, make=make)
+        return {"servers": self._peer.servers()}
 
     def do_enqueue(self, count: int, batch: int, size: int, seconds: float) -> dict[str, Any]:
         messages, started = self._messages(count, size), time.monotonic()
@@ -124,6 +132,7 @@ class Service:
     def do_stop(self) -> None:
         self._peer.stop()
         self._working = False
+        self._say_done()  # before the answer, which ends the step
 
     def do_left(self) -> dict[str, Any]:
         return {"left": self._peer.left()}
@@ -154,11 +163,17 @@ class Service:
                 break
         return {"count": done, "seconds": time.monotonic() - started}
 
-    def do_seed(self, finished: int) -> None:
-        self._peer.seed(finished)
+    def do_seed(self, finished: int, size: int) -> dict[str, Any]:
+        return {"finished": self._peer.seed(finished, json.dumps(payload(0, size)))}
 
     def do_cycle(self, **given: Any) -> dict[str, Any]:
         return self._peer.cycle(**given)
+
+
+def runs_on(clients: tuple[str, ...]) -> str:
+    """The language and the drivers below a system, with their versions."""
+    known = [f"Python {platform.python_version()}", f"SQLite {sqlite3.sqlite_version}"]
+    return ", ".join([*known, *(f"{name} {version(name)}" for name in clients)])
 
 
 def serve(peer: Peer) -> None:

@@ -23,7 +23,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.peers.adapters.peer import NotOffered, Peer
+from benchmarks.peers.adapters.peer import Peer
 from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 16
 TEN = 10
-FILLING = 120.0
+FILLING = 60.0
 """Seconds for which a FIFO queue is filled at most: moto_server needs ever longer for a message."""
 SIGNED = "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/sqs/aws4_request, SignedHeaders=host, Signature=0"
 
@@ -190,18 +190,18 @@ class Sqs(Peer):
         found = self.call("GetQueueAttributes", AttributeNames=names)["Attributes"]
         return sum(int(found[name]) for name in names)
 
-    def seed(self, finished: int) -> None:
-        raise NotOffered(f"no SQL to seed {finished} finished messages with")
+    def servers(self) -> list[int]:
+        return [self.server.pid] if self.server else []
 
-    def cycle(self, count: int, seconds: float, size: int, waiting: int) -> dict[str, Any]:
-        """Send, receive, delete, one by one over all connections; in a FIFO queue if some are waiting."""
-        more = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if waiting else {}
-        self.url = self._create("cycle.fifo" if waiting else "cycle", **more)
+    def cycle(self, count: int, seconds: float, size: int, waiting: int, *, fifo: bool) -> dict[str, Any]:
+        """Send, receive, delete, one by one over all connections; what was deleted counts."""
+        more = {"FifoQueue": "true", "ContentBasedDeduplication": "true"} if fifo else {}
+        self.url = self._create("cycle.fifo" if fifo else "cycle", **more)
         filled = self._fill(waiting, size, until=time.monotonic() + FILLING)
         numbers, started = itertools.count(), time.monotonic()
         until = started + seconds
         rounds = self.pool.map(
-            lambda _: self._cycles(numbers, count, until, size, fifo=bool(waiting)), range(CONNECTIONS)
+            lambda _: self._cycles(numbers, count, until, size, fifo=fifo), range(CONNECTIONS)
         )
         return {"count": sum(rounds), "seconds": time.monotonic() - started, "waiting": filled}
 
@@ -223,7 +223,7 @@ class Sqs(Peer):
             self.call("SendMessage", MessageBody=f"new {number} " + "x" * size, **group)
             for each in self.call("ReceiveMessage", MaxNumberOfMessages=1).get("Messages", []):
                 self.call("DeleteMessage", ReceiptHandle=each["ReceiptHandle"])
-            done += 1
+                done += 1
         return done
 
 

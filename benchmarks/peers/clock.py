@@ -1,0 +1,59 @@
+"""When workers had handled how much, read off their ticks: nobody is asked anything while the clock runs.
+
+The clock is the same for every system. It starts when a tenth has been handled, so that nobody's start counts
+and what was taken before counts no more than its share, and ends when all has been. At both ends something is
+handled and not yet acked: acks of the first tenth are inside the clock where those of the end are outside.
+What is still to be acked then, the worker's stop has to finish; how long that takes is told beside the rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+PART = 10
+"""The clock starts when one message in so many has been handled."""
+Tick = tuple[int, int]
+"""A time in nanoseconds, and how many messages one worker had handled by then."""
+
+
+class Span(NamedTuple):
+    """How many messages were handled in how many seconds."""
+
+    messages: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Messages a second."""
+        return self.messages / max(self.seconds, 1e-6)
+
+
+def reached(ticks: Sequence[Sequence[Tick]], count: int) -> Tick | None:
+    """When workers had handled so many together, and how many it was then.
+
+    >>> reached([[(10, 3), (30, 5)], [(20, 4)]], 6)
+    (20, 7)
+    """
+    done = [0] * len(ticks)
+    for time, worker, number in sorted((time, at, n) for at, each in enumerate(ticks) for time, n in each):
+        done[worker] = number
+        if sum(done) >= count:
+            return time, sum(done)
+    return None
+
+
+def span(ticks: Sequence[Sequence[Tick]], count: int, started: int) -> Span:
+    """From a tenth to all; from the start command where all were handled between two ticks.
+
+    >>> span([[(1_000_000_000, 10), (3_000_000_000, 100)]], 100, started=0)
+    Span(messages=90, seconds=2.0)
+    >>> span([[(1_000_000_000, 100)]], 100, started=0)
+    Span(messages=100, seconds=1.0)
+    """
+    first, last = reached(ticks, max(1, count // PART)), reached(ticks, count)
+    if first is None or last is None:
+        raise ValueError(f"{count} messages have not been handled")
+    if first == last:
+        first = started, 0
+    return Span(last[1] - first[1], (last[0] - first[0]) / 1e9)
