@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 NOISE = 0.05
@@ -80,13 +80,25 @@ def percentile(times: Sequence[float], part: float) -> float:
 class Book:
     """All records of a run, looked up by what they are of."""
 
-    def __init__(self, records: Sequence[Record] = ()) -> None:
+    def __init__(self, records: Iterable[Record] = ()) -> None:
         self._records = {each[:4]: each for each in records}
 
-    def add(self, store: str, system: str, case: str, measure: str, value: float | None) -> None:
-        """Note a value of one more round."""
-        key = (store, system, case, measure)
-        self._records.setdefault(key, Record(*key, [])).values.append(value)
+    def put(self, store: str, system: str, case: str, number: int, found: Mapping[str, float | None]) -> None:
+        """Note a round's values, by measure; rounds before it that have none are gaps."""
+        for measure, value in found.items():
+            key = (store, system, case, measure)
+            values = self._records.setdefault(key, Record(*key, [])).values
+            values += [None] * (number + 1 - len(values))
+            values[number] = value
+
+    def has(self, store: str, system: str, case: str, number: int) -> bool:
+        """Whether a round of a case has been measured."""
+        found = self.get(store, system, case, "work")
+        return found is not None and len(found.values) > number and found.values[number] is not None
+
+    def drop(self, store: str, system: str, case: str) -> None:
+        """Forget a case, to measure it anew."""
+        self._records = {key: each for key, each in self._records.items() if key[:3] != (store, system, case)}
 
     def get(self, store: str, system: str, case: str, measure: str) -> Record | None:
         """A record, if there is one."""
@@ -101,9 +113,9 @@ class Book:
         """Every record, in the order of their first values."""
         return list(self._records.values())
 
-    def systems(self, store: str, case: str) -> list[str]:
-        """Who was measured on a store in a case."""
-        found = (each.system for each in self.all() if (each.store, each.case) == (store, case))
+    def systems(self, store: str, *cases: str) -> list[str]:
+        """Who was measured on a store in any of these cases."""
+        found = (each.system for each in self.all() if each.store == store and each.case in cases)
         return list(dict.fromkeys(found))
 
     def best(self, store: str, case: str, measure: str, count: int, without: set[str]) -> list[str]:

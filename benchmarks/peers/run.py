@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import platform
-import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, System
-from benchmarks.peers.figures import Book
 from benchmarks.peers.install import CannotBeHad, install
-from benchmarks.peers.measure import WARM, Figures, bulk, limits, whole
+from benchmarks.peers.machine import machine, moment
+from benchmarks.peers.measure import Figures, bulk, limits, pilot, whole
 from benchmarks.peers.place import Places, places
-from benchmarks.peers.scenes import Crowd, scenes
-from benchmarks.peers.session import Plan, Session
+from benchmarks.peers.plan import MAIN, SIZES, Plan
+from benchmarks.peers.results import Results
+from benchmarks.peers.scenes import EMPTY, Crowd, Scene, stage
+from benchmarks.peers.session import Session
 
-SIZES = {"200 B": 200, "2 KB": 2000, "20 KB": 20_000}
 FIFO = 100_000
 
 
@@ -36,6 +33,20 @@ class Options(NamedTuple):
     sizes: Sequence[str]
     crowd: Crowd | None
     fifo: int = FIFO
+    peers: int = 2
+    """How many peers of a store, the best, are in the long matrix beside RowMQ."""
+    resume: bool = False
+    """Whether rounds that are there already are kept."""
+
+    def rounds_of(self, case: str) -> int:
+        """Other sizes than the main one have fewer rounds."""
+        return self.rounds if case == MAIN else min(self.rounds, 2)
+
+    def about(self) -> dict[str, object]:
+        """What the page says of it."""
+        scenes = list(self.crowd.scenes) if self.crowd else []
+        plan = {"messages": self.plan.messages, "seconds": self.plan.seconds, "rounds": self.rounds}
+        return {**plan, "sizes": list(self.sizes), "scenes": scenes}
 
 
 class Progress:
@@ -53,19 +64,11 @@ class Progress:
 
 
 class Run:
-    """A run and all that it found."""
+    """A run, which adds to what is known already."""
 
-    def __init__(self, options: Options, keep: Callable[[dict[str, Any]], None]) -> None:
-        self.options, self._keep = options, keep
-        self.book = Book()
-        self.about: dict[str, Any] = {
-            **machine(),
-            "servers": {},
-            "systems": [],
-            "missing": [],
-            "troubles": [],
-        }
-        self.about["plan"] = options.plan._asdict() | {"rounds": options.rounds}
+    def __init__(self, options: Options, results: Results, keep: Callable[[Results], object]) -> None:
+        self.options, self.results, self._keep = options, results, keep
+        self.book = results.book
         self._progress = Progress()
 
     def all(self) -> None:
@@ -73,37 +76,50 @@ class Run:
         ready = [system for system in self.options.systems if self._installed(system)]
         for store in dict.fromkeys(system.store for system in ready):
             with places(store) as spots:
-                self.about["servers"][store] = spots.settings()
+                self.results.servers[store] = spots.settings()
+                part = {"store": store, **moment(), **machine(), **self.options.about()}
+                self.results.parts.append(part)
                 self._store(spots, [system for system in ready if system.store == store])
+        self._keep(self.results)
 
     def _installed(self, system: System) -> bool:
         self._progress.say(f"{system.store}, {system.name}: installing, asking for its settings")
+        known = {"store": system.store, "system": system.name}
         try:
             install(system)
             with Adapter(system) as adapter:
-                said = adapter.ask("describe")
+                self.results.describe(known | adapter.ask("describe"))
         except (CannotBeHad, AdapterFailed) as error:
-            self.about["missing"].append(
-                {"store": system.store, "system": system.name, "reason": str(error)[:600]}
-            )
+            self.results.miss(known | {"reason": str(error)[:600]})
             return False
-        self.about["systems"].append({"store": system.store, "system": system.name, **said})
         return True
 
     def _store(self, spots: Places, systems: Sequence[System]) -> None:
         for case in self.options.sizes:
-            for number in range(self.options.rounds):
+            for system in systems:
+                self._missing(spots, system, case, self.options.rounds_of(case))
+            for number in range(self.options.rounds_of(case)):
                 # Another one first each time, so that nobody always runs after the same.
                 turned = [*systems[number % len(systems) :], *systems[: number % len(systems)]]
                 for system in turned:
-                    self._progress.say(f"{spots.kind}, {case}, round {number + 1}: {system.name}")
-                    self._tried(spots, system, case, partial(self._round, spots, system, case))
+                    if not self.book.has(spots.kind, system.name, case, number):
+                        self._progress.say(f"{spots.kind}, {case}, round {number + 1}: {system.name}")
+                        self._tried(spots, system, case, partial(self._round, spots, system, case, number))
         if self.options.crowd and spots.kind != "sqs":
-            without = {OURS, BARE}
-            best = self.book.best(spots.kind, self.options.sizes[0], "work", 2, without)
+            best = self.book.best(spots.kind, MAIN, "work", self.options.peers, {OURS, BARE})
             for system in systems:
                 if system.name in (OURS, *best):
                     self._tried(spots, system, "long matrix", partial(self._matrix, spots, system))
+
+    def _missing(self, spots: Places, system: System, case: str, rounds: int) -> bool:
+        """Whether a case is to be measured; what was found before is forgotten, unless the run resumes it."""
+        known = (spots.kind, system.name, case)
+        if not self.options.resume:
+            self.results.forget(*known)
+        missing = not all(self.book.has(*known, number) for number in range(rounds))
+        if missing:
+            self.results.excuse(*known)
+        return missing
 
     def _tried(self, spots: Places, system: System, case: str, step: Callable[[], None]) -> None:
         """Whatever goes wrong with one system is written down, and the run goes on."""
@@ -112,19 +128,18 @@ class Run:
         except Exception:  # noqa: BLE001 - a peer may fail in any way
             told = traceback.format_exc(limit=-2)[-800:]
             self._progress.say(f"{spots.kind}, {system.name} failed: {told}")
-            self.about["troubles"].append(
+            self.results.troubles.append(
                 {"store": spots.kind, "system": system.name, "case": case, "what": told}
             )
-        self._keep(self.about | {"records": [each._asdict() for each in self.book.all()]})
+        self._keep(self.results)
 
-    def _round(self, spots: Places, system: System, case: str) -> None:
+    def _round(self, spots: Places, system: System, case: str, number: int) -> None:
         """One system at one size in one round; a failed one leaves a gap: rounds stay side by side."""
         found: Figures = {"work": None}
         try:
             found = self._figures(spots, system, case)
         finally:
-            for measure, value in found.items():
-                self.book.add(spots.kind, system.name, case, measure, value)
+            self.book.put(spots.kind, system.name, case, number, found)
 
     def _figures(self, spots: Places, system: System, case: str) -> Figures:
         plan = self.options.plan.of_size(SIZES[case])
@@ -132,10 +147,11 @@ class Run:
             if system.name == BARE:
                 return limits(system, place, plan)
             with Session(system, place, plan) as session:
-                if case == self.options.sizes[0]:
+                # What it says of its settings once it is open is the truth.
+                self.results.describe({"store": system.store, "system": system.name, **session.said})
+                if case == MAIN:
                     return whole(session) | self._cycles(session)
-                session.enqueue(WARM, plan.batch)
-                return bulk(session, session.work(WARM).rate)
+                return bulk(session, pilot(session))
 
     def _cycles(self, session: Session) -> Figures:
         """What SQS has: send, receive, delete, in a standard queue and in a crowded FIFO queue."""
@@ -143,51 +159,51 @@ class Run:
         plan = session.plan
         asked = {"count": plan.messages, "seconds": plan.seconds, "size": plan.size}
         with suppress(Refused):
-            for name, waiting in (("cycle", 0), ("cycle, FIFO", self.options.fifo)):
-                said = session.control.ask("cycle", waiting=waiting, **asked)
+            for name, fifo, waiting in (("cycle", False, 0), ("cycle, FIFO", True, self.options.fifo)):
+                said = session.control.ask("cycle", fifo=fifo, waiting=waiting, **asked)
                 found[name] = said["count"] / said["seconds"]
-                found[f"{name}, waiting"] = said["waiting"]
+                found |= {"waiting in FIFO": said["waiting"]} if fifo else {}
         return found
 
+    # ---- the long matrix --------------------------------------------------------------------------------
+
     def _matrix(self, spots: Places, system: System) -> None:
-        if self.options.crowd is None:
+        crowd, rounds, scenes = self.options.crowd or Crowd(), self.options.rounds, dict[str, Scene]()
+        cases = crowd.cases(system, spots.kind)
+        missing = [case for case in cases if self._missing(spots, system, case, rounds)]
+        if not missing:
             return
-        self._progress.say(f"{spots.kind}, long matrix: filling for {system.name}")
-        with scenes(system, spots, self.options.plan, self.options.crowd) as made:
-            for number in range(self.options.rounds):
-                for case, scene in made.items():
-                    self._progress.say(f"{spots.kind}, {case}, round {number + 1}: {system.name}")
-                    self.book.add(spots.kind, system.name, case, "work", scene.work())
-            for case, scene in made.items():
-                dead = scene.session.place.dead()
-                self.book.add(spots.kind, system.name, case, "dead tuples", dead)
+        with stage(system, spots, self.options.plan, crowd) as made:
+            for case in missing:
+                self._progress.say(f"{spots.kind}, {case}: filling for {system.name}")
+                self._tried(spots, system, case, partial(self._build, scenes, case, made.scene))
+            for number in range(rounds):
+                self._beside(spots, system, made.empty, scenes, number)
+            self._ended(spots, system, scenes)
 
+    def _build(self, scenes: dict[str, Scene], case: str, build: Callable[[str], Scene]) -> None:
+        with suppress(Refused):
+            scenes[case] = build(case)
 
-def machine() -> dict[str, Any]:
-    """Where and with what the run was made."""
-    root = Path(__file__).parents[2]
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],  # noqa: S607 - the one on the PATH
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    return {
-        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "commit": commit,
-        "machine": f"{_cpu()}, {_memory()} GB, {platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "load": " ".join(Path("/proc/loadavg").read_text().split()[:3]),
-    }
+    def _beside(
+        self, spots: Places, system: System, empty: Scene, scenes: dict[str, Scene], number: int
+    ) -> None:
+        """One round of every scene, and of an empty place beside them."""
+        beside = empty.work() if scenes else None
 
+        def one(case: str, scene: Scene) -> None:
+            found: Figures = {"work": None, EMPTY: None}
+            try:
+                found = {"work": scene.work(), EMPTY: beside}
+            finally:
+                self.book.put(spots.kind, system.name, case, number, found)
 
-def _cpu() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} cores of {names[0] if names else platform.machine()}"
+        for case, scene in scenes.items():
+            self._progress.say(f"{spots.kind}, {case}, round {number + 1}: {system.name}")
+            self._tried(spots, system, case, partial(one, case, scene))
 
-
-def _memory() -> int:
-    kilobytes = int(Path("/proc/meminfo").read_text().split()[1])
-    return round(kilobytes / 1024**2)
+    def _ended(self, spots: Places, system: System, scenes: dict[str, Scene]) -> None:
+        """What the places were full of, and what is there at the end."""
+        for case, scene in scenes.items():
+            found = scene.crowd | {"dead tuples": scene.session.place.dead()}
+            self.book.put(spots.kind, system.name, case, 0, found)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from benchmarks.peers.adapter import Refused
 from benchmarks.peers.catalogue import System
-from benchmarks.peers.measure import WARM
+from benchmarks.peers.measure import Figures, pilot
 from benchmarks.peers.place import Places
-from benchmarks.peers.session import Plan, Session
+from benchmarks.peers.plan import Plan
+from benchmarks.peers.session import Session
 
-EMPTY, WAITING, FINISHED, HELD = "empty", "waiting", "finished", "held"
+WAITING, FINISHED, BOTH, WORKERS, HELD = "waiting", "finished", "both", "workers", "held"
+SCENES = (WAITING, FINISHED, BOTH, WORKERS, HELD)
+EMPTY = "empty"
+"""Not a scene: what an empty place with one worker reached in the same round, beside each scene's figure."""
 FILLING = 300.0
 """Seconds for which a place is filled at most: a system without batches may not get to the full number."""
 
@@ -24,73 +27,89 @@ def workers(count: int) -> str:
 
 
 class Crowd(NamedTuple):
-    """How full the places are, and for how long a transaction is held before it counts."""
+    """Which scenes, how full their places, and how long a transaction is held before it counts."""
 
-    waiting: int
-    finished: int
-    held: float
-    workers: tuple[int, ...]
+    waiting: int = 1_000_000
+    finished: int = 5_000_000
+    held: float = 300.0
+    workers: tuple[int, ...] = (1, 4, 16)
+    scenes: tuple[str, ...] = SCENES
+
+    def cases(self, system: System, kind: str) -> list[str]:
+        """The cases that a system can be put in: held comes last, for it takes its time before it counts."""
+        left_out = {WORKERS} if system.alone else set()
+        left_out |= {HELD} if kind == "redis" else set()  # no transaction stays open there
+        wanted = [each for each in SCENES if each in self.scenes and each not in left_out]
+        return [case for each in wanted for case in self._named(each)]
+
+    def _named(self, scene: str) -> list[str]:
+        return [workers(count) for count in self.workers] if scene == WORKERS else [scene]
 
 
 class Scene(NamedTuple):
-    """A session, and whether what it holds already stays behind."""
+    """A session, how many messages a round has, and what the place is full of."""
 
     session: Session
-    waiting: int = 0
+    messages: int
+    crowd: Figures
 
     def work(self) -> float:
         """Messages a second: as many as there are pushed again, so that the crowd stays as it is."""
-        count, _ = self.session.enqueue(self.session.plan.messages, self.session.plan.batch)
-        return self.session.work(count, rest=None if self.waiting else 0).rate
+        count, _ = self.session.enqueue(self.messages, self.session.plan.batch)
+        return self.session.work(count).rate
+
+
+class Stage:
+    """Builds the scenes of one system, all in places of their own that are there until the end."""
+
+    def __init__(self, system: System, spots: Places, plan: Plan, crowd: Crowd, stack: ExitStack) -> None:
+        self._system, self._spots, self._plan, self._crowd, self._stack = system, spots, plan, crowd, stack
+        session = self._opened()
+        self.empty = Scene(session, plan.scaled(pilot(session)), {})
+
+    def scene(self, case: str) -> Scene:
+        """One scene; Refused if the system has no such thing."""
+        builders: dict[str, Callable[[Session], Figures]] = {
+            WAITING: self._fill,
+            FINISHED: self._seed,
+            BOTH: lambda session: self._seed(session) | self._fill(session),
+            HELD: self._hold,
+        }
+        session = self._opened()
+        pilot(session)
+        build = builders.get(case)
+        crowd = build(session) if build else self._add(session, case)
+        return Scene(session, self.empty.messages, crowd)
+
+    def _opened(self) -> Session:
+        place = self._stack.enter_context(self._spots.fresh())
+        return self._stack.enter_context(Session(self._system, place, self._plan))
+
+    def _fill(self, session: Session) -> Figures:
+        filled, _ = session.enqueue(self._crowd.waiting, session.plan.batch, FILLING)
+        session.place.rest()
+        return {"waiting": filled}
+
+    def _seed(self, session: Session) -> Figures:
+        made = session.control.ask("seed", finished=self._crowd.finished, size=session.plan.size)
+        session.place.rest()
+        return {"finished": made["finished"]}
+
+    def _add(self, session: Session, case: str) -> Figures:
+        session.workers += [session.another() for _ in range(int(case.split(maxsplit=1)[0]) - 1)]
+        return {}
+
+    def _hold(self, session: Session) -> Figures:
+        """Work on for that long while the transaction is open; what counts comes afterwards."""
+        self._stack.enter_context(session.place.held())
+        scene, end = Scene(session, self.empty.messages, {}), time.monotonic() + self._crowd.held
+        while time.monotonic() < end:
+            scene.work()
+        return {"held": self._crowd.held}
 
 
 @contextmanager
-def scenes(system: System, spots: Places, plan: Plan, crowd: Crowd) -> Iterator[dict[str, Scene]]:
-    """Every case that the system can be put in, by its name."""
+def stage(system: System, spots: Places, plan: Plan, crowd: Crowd) -> Iterator[Stage]:
+    """Where a system's scenes are built, and which leaves nothing behind."""
     with ExitStack() as stack:
-        made = {EMPTY: Scene(_opened(stack, system, spots, plan))}
-        if crowd.waiting:
-            made[WAITING] = _waiting(_opened(stack, system, spots, plan), crowd.waiting)
-        if crowd.finished:
-            _finished(made, _opened(stack, system, spots, plan), crowd.finished)
-        for count in () if system.alone else crowd.workers:
-            session = _opened(stack, system, spots, plan)
-            session.workers += [session.another() for _ in range(count - 1)]
-            made[workers(count)] = Scene(session)
-        if crowd.held and spots.kind != "redis":
-            session = _opened(stack, system, spots, plan)
-            stack.enter_context(session.place.held())
-            made[HELD] = Scene(session)
-            _hold(made, crowd.held)
-        yield made
-
-
-def _opened(stack: ExitStack, system: System, spots: Places, plan: Plan) -> Session:
-    place = stack.enter_context(spots.fresh())
-    session = stack.enter_context(Session(system, place, plan))
-    session.enqueue(WARM, plan.batch)
-    session.work(WARM)
-    return session
-
-
-def _waiting(session: Session, count: int) -> Scene:
-    filled, _ = session.enqueue(count, session.plan.batch, FILLING)
-    session.place.rest()
-    return Scene(session, filled)
-
-
-def _finished(made: dict[str, Scene], session: Session, count: int) -> None:
-    """Where the system keeps what is finished."""
-    try:
-        session.control.ask("seed", finished=count)
-    except Refused:
-        return
-    session.place.rest()
-    made[FINISHED] = Scene(session)
-
-
-def _hold(made: dict[str, Scene], seconds: float) -> None:
-    """Work on for that long while the transaction is open; what counts comes afterwards."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        made[HELD].work()
+        yield Stage(system, spots, plan, crowd, stack)

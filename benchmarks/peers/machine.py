@@ -1,0 +1,44 @@
+"""Where and with what a run was made."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def machine() -> dict[str, str]:
+    """The machine and its software."""
+    return {
+        "machine": f"{_cpu()}, {_memory()} GB, {platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def moment() -> dict[str, str]:
+    """The commit, the time, and how busy the machine is."""
+    return {
+        "commit": _commit(),
+        "when": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "load": " ".join(Path("/proc/loadavg").read_text().split()[:3]),
+    }
+
+
+def _commit() -> str:
+    asked = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - git
+    return done.stdout.strip() or "unknown"
+
+
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{len(names)} cores of {names[0] if names else platform.machine()}"
+
+
+def _memory() -> int:
+    kilobytes = int(Path("/proc/meminfo").read_text().split()[1])
+    return round(kilobytes / 1024**2)
