@@ -1,211 +1,218 @@
-"""The report of a run, as Markdown and charts: made from results.json alone, and never edited by hand."""
+"""The report of a run, as Markdown: made from results.json alone, and never edited by hand."""
 
 from __future__ import annotations
 
-import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from benchmarks.peers import scenes
-from benchmarks.peers.catalogue import BARE, OURS, STORES
-from benchmarks.peers.figures import Book, Ratio, Record
-from benchmarks.peers.plots import Bar, Panel, chart, number
-from benchmarks.peers.targets import SIZE, TARGETS
+from benchmarks.peers.catalogue import BARE, OURS, STORES, TITLES
+from benchmarks.peers.charts import charts
+from benchmarks.peers.figures import Book, ratio
+from benchmarks.peers.plan import MAIN, SIZES
+from benchmarks.peers.results import Results
+from benchmarks.peers.tables import NONE, count, head, line, row, spread, times
+from benchmarks.peers.targets import TARGETS
 
-TITLES = {
-    "sqlite": "SQLite",
-    "postgres": "PostgreSQL",
-    "mysql": "MariaDB",
-    "redis": "Redis",
-    "sqs": "SQS over HTTP",
+RATES = ("enqueue, single", "enqueue, batch", "work", "round trips", "cycle", "cycle, FIFO")
+LIMITED = RATES[:4]
+COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory", "stop")
+LATENCIES = {
+    f"{load}, from {start}, {part}": f"latency {load}{' from return' if start == 'return' else ''}, {part}"
+    for load in ("idle", "half load")
+    for start in ("call", "return")
+    for part in ("p50", "p99")
 }
-RATES = (
-    "enqueue, single",
-    "enqueue, batch",
-    "work",
-    "round trips",
-    "cycle",
-    "cycle, FIFO",
-    "cycle, FIFO, waiting",
+CASES = (
+    scenes.WAITING,
+    scenes.FINISHED,
+    scenes.BOTH,
+    scenes.HELD,
+    *map(scenes.workers, scenes.Crowd().workers),
 )
-COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory")
-LATENCIES = tuple(f"latency {load}, {part}" for load in ("idle", "half load") for part in ("p50", "p99"))
-CASES = (scenes.EMPTY, scenes.WAITING, scenes.FINISHED, scenes.HELD, *map(scenes.workers, (1, 4, 16)))
-SIZES = ("200 B", "2 KB", "20 KB")
 
 
-def write(results: dict[str, Any], page: Path, charts: Path) -> None:
+def write(results: Results, page: Path, folder: Path) -> None:
     """Write the page, the charts and the results themselves."""
-    book = Book([Record(**each) for each in results["records"]])
-    page.write_text("\n".join(_page(results, book)) + "\n")
-    for name, drawn in _charts(book):
-        (charts / name).write_text(drawn)
-    (charts / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    results.save(folder)
+    for name, drawn in charts(results.book):
+        (folder / name).write_text(drawn)
+    page.write_text("\n".join(_page(results, os.path.relpath(folder, page.parent))) + "\n")
 
 
 HEAD = """# RowMQ beside its peers
 
-Written by `python -m benchmarks.peers`, which measures all of it in one run; do not edit it.
+Written by `python -m benchmarks.peers`, which measures all of it on the same private servers; do not edit it.
+All systems of a store run in turn in each round. Figures are medians with the range of the rounds; a ratio is
+the median of the rounds' own ratios, and a tie where they lie on both sides of 1 or within 5 % of it (15 %
+where there was one round). A step has as many messages as a system handles in about the seconds given, up to
+the number given, and handles all of them.
 
-{machine}; Python {python}; commit {commit}; {when}; load at the start {load}. {rounds} rounds, all systems in
-turn in each; up to {messages:,} messages or {seconds:g} s a step. Figures are medians with the range of the
-rounds; a ratio is the median of the rounds' own ratios, and a tie where they lie on both sides of 1 or within
-5 % of it. The clock of work starts with the first message handled and ends when all are acked.
+The clock of work starts when a tenth of the messages has been handled and ends when all have been: nobody's
+start counts, and acks of the first tenth are inside it where the last ones are outside. Then the worker is
+stopped, which has to finish the acks ("stop", in seconds), and it is checked that nothing is left. The bare
+loop sends the store's own statements through the driver, in one connection, with nothing around them: the
+limit. On Redis it is three small scripts that know leases and tokens and keep no history.
 
-![Messages a second](peers/work.svg)
+![Messages a second]({folder}/work.svg)
 """
 LATENCY = """
-Milliseconds from the call of a push to its handler in another process, at idle and at half of what one
-caller and one worker can do:
+Milliseconds to the handler in another process, from the call of a push and from its return, at idle and at
+half of what one caller and one worker can do ("load", messages a second):
 """
 COST = """
-What a message costs from push to ack in batches: CPU seconds for 10,000, bytes written to the log, and at the
-end dead tuples and megabytes:
+What a message costs from push to ack in batches: CPU seconds for 10,000, bytes written to the log; and at the
+end dead tuples, megabytes (what processes share counted once), and the seconds of the worker's stop:
 """
+CROWD = """
+Work/s in a crowd, while a transaction is held open, and with more workers, and how much that is of an empty
+place with one worker in the same round:
+"""
+WAITED = "\nMessages that waited in the FIFO queue, as many as were taken in a minute: {}."
 
 
-def _page(results: dict[str, Any], book: Book) -> Iterator[str]:
-    yield HEAD.format(**results, **results["plan"])
+def _page(results: Results, folder: str) -> Iterator[str]:
+    book = results.book
+    yield HEAD.format(folder=folder)
+    yield from _parts(results)
     yield from _targets(book)
     for store in STORES:
-        if book.systems(store, SIZE):
-            yield from _store(store, results, book)
+        if book.systems(store, *SIZES, *CASES):
+            yield from _store(store, results, folder)
     yield from _settings(results)
     yield from _gone(results)
 
 
-def _targets(book: Book) -> Iterator[str]:
-    yield "## Targets\n"
-    yield from _head("store", "what", "target", "reached", "verdict")
-    for target in TARGETS:
-        found = target.reached(book)
-        said = _times(found) if isinstance(found, Ratio) else _cell(found)
-        bound = f"{target.bound:g} ms" if not target.against else f"{target.bound:g}"
-        yield _row(TITLES[target.store], target.name, bound, said, target.verdict(book))
+def _parts(results: Results) -> Iterator[str]:
+    yield from head(
+        "store", "when", "commit", "load before", "rounds", "a step", "sizes", "scenes", "machine"
+    )
+    for each in results.parts:
+        step = f"{each['messages']:,} messages, {each['seconds']:g} s"
+        lists = (", ".join(each[name]) for name in ("sizes", "scenes"))
+        where = f"{each['machine']}; Python {each['python']}"
+        known = (TITLES[each["store"]], each["when"], each["commit"], each["load"], each["rounds"])
+        yield row(*known, step, *lists, where)
     yield ""
 
 
-def _store(store: str, results: dict[str, Any], book: Book) -> Iterator[str]:
+def _targets(book: Book) -> Iterator[str]:
+    yield "## Targets\n"
+    yield from head("store", "what", "target", "reached", "verdict")
+    for target in TARGETS:
+        yield row(TITLES[target.store], target.name, target.asked, target.said(book), target.verdict(book))
+    yield ""
+
+
+def _store(store: str, results: Results, folder: str) -> Iterator[str]:
+    book = results.book
     yield f"## {TITLES[store]}\n"
-    yield f"{results['servers'].get(store, '')}. Messages of 200 bytes, a second:\n"
+    yield f"{results.servers.get(store, '')}. Messages of 200 bytes, a second:\n"
     yield from _rates(store, book)
+    yield from _waited(store, book)
+    yield from _fractions(store, book)
     yield LATENCY
-    yield from _plain(store, book, LATENCIES)
+    yield from _plain(store, book, {"load": "half load"} | LATENCIES)
+    yield f"\n![From push to handler]({folder}/latency.svg)" if store == STORES[0] else ""
     yield COST
-    yield from _plain(store, book, COSTS)
-    yield from _more(store, book, "\nWork/s at other sizes:\n", SIZES)
-    yield from _more(store, book, "\nWork/s in a crowd, and with more workers:\n", CASES)
+    yield from _plain(store, book, {name: name for name in COSTS})
+    yield from _sizes(store, book)
+    yield from _crowd(store, book)
     yield ""
 
 
 def _rates(store: str, book: Book) -> Iterator[str]:
-    """Rates, and how many times a system's work RowMQ's is, and what part of the limit."""
-    measures = [
-        each for each in RATES if any(book.get(store, name, SIZE, each) for name in book.systems(store, SIZE))
-    ]
+    """Rates, and how many times a system's work RowMQ's is."""
+    names = book.systems(store, MAIN)
+    measures = [each for each in RATES if any(book.get(store, name, MAIN, each) for name in names)]
     main = "cycle" if "cycle" in measures else "work"
-    yield from _head("system", *measures, f"RowMQ is, in {main}", "of the bare loop")
-    for name in _ranked(store, book, main):
-        cells = [_range(book.get(store, name, SIZE, each)) for each in measures]
-        ours = _times(book.ratio(store, SIZE, main, (OURS, name))) if name != OURS else ""
-        yield _row(name, *cells, ours, _times(book.ratio(store, SIZE, main, (name, BARE)), tie=False))
+    yield from head("system", *measures, f"RowMQ is, in {main}")
+    ranked = book.best(store, MAIN, main, len(names), set())
+    for name in [*ranked, *(each for each in names if each not in ranked)]:
+        cells = [spread(book.get(store, name, MAIN, each)) for each in measures]
+        ours = times(book.ratio(store, MAIN, main, (OURS, name))) if name != OURS else ""
+        yield row(name, *cells, ours)
 
 
-def _ranked(store: str, book: Book, measure: str) -> list[str]:
-    return book.best(store, SIZE, measure, 100, set())
+def _waited(store: str, book: Book) -> Iterator[str]:
+    """How many messages the FIFO queues had in fact: a server may not have taken all in time."""
+    known = {name: book.get(store, name, MAIN, "waiting in FIFO") for name in book.systems(store, MAIN)}
+    said = [f"{name} {count(found)}" for name, found in known.items() if found]
+    if said:
+        yield WAITED.format(", ".join(said))
 
 
-def _plain(store: str, book: Book, measures: Sequence[str]) -> Iterator[str]:
-    yield from _head("system", *measures)
-    for name in book.systems(store, SIZE):
+def _fractions(store: str, book: Book) -> Iterator[str]:
+    """Every figure that the bare loop has too, as a part of it."""
+    columns = [(MAIN, each) for each in LIMITED] + [(size, "work") for size in list(SIZES)[1:]]
+    columns = [(case, each) for case, each in columns if book.get(store, BARE, case, each)]
+    if columns:
+        yield "\nAs a part of the bare loop:\n"
+        yield from head("system", *(each if case == MAIN else f"{each}, {case}" for case, each in columns))
+        for name in book.systems(store, *SIZES):
+            parts = [book.ratio(store, case, each, (name, BARE)) for case, each in columns]
+            yield from () if name == BARE else (row(name, *(times(each, tie=False) for each in parts)),)
+
+
+def _plain(store: str, book: Book, measures: dict[str, str]) -> Iterator[str]:
+    yield from head("system", *measures)
+    for name in book.systems(store, MAIN):
         if name != BARE:
-            yield _row(name, *(_range(book.get(store, name, SIZE, each)) for each in measures))
+            yield row(name, *(spread(book.get(store, name, MAIN, each)) for each in measures.values()))
 
 
-def _more(store: str, book: Book, text: str, cases: Sequence[str]) -> Iterator[str]:
-    """A table of one measure in several cases, if more than one was measured."""
-    held = [case for case in cases if book.systems(store, case)]
-    names = [name for case in held[-1:] for name in book.systems(store, case)]
+def _sizes(store: str, book: Book) -> Iterator[str]:
+    held = [size for size in SIZES if book.systems(store, size)]
     if len(held) > 1:
-        yield text
-        yield from _head("system", *held)
-        for name in names:
-            yield _row(name, *(_range(book.get(store, name, case, "work")) for case in held))
+        yield "\nWork/s at other sizes:\n"
+        yield from head("system", *held)
+        for name in book.systems(store, *held):
+            yield row(name, *(spread(book.get(store, name, size, "work")) for size in held))
 
 
-def _settings(results: dict[str, Any]) -> Iterator[str]:
+def _crowd(store: str, book: Book) -> Iterator[str]:
+    held = [case for case in CASES if book.systems(store, case)]
+    if held:
+        yield CROWD
+        yield from head("system", *held)
+        for name in book.systems(store, *held):
+            yield row(name, *(_beside(store, book, name, case) for case in held))
+        yield from _full(store, book, held)
+
+
+def _beside(store: str, book: Book, name: str, case: str) -> str:
+    found, empty = (book.get(store, name, case, each) for each in ("work", scenes.EMPTY))
+    if found is None or found.median is None or empty is None:
+        return NONE
+    return f"{spread(found)}; {times(ratio(found, empty), tie=False)} of empty"
+
+
+def _full(store: str, book: Book, cases: Sequence[str]) -> Iterator[str]:
+    """What the places were full of, in fact."""
+    said = [
+        f"{name}, {case}: {count(found)} {what}"
+        for case in cases
+        for name in book.systems(store, case)
+        for what in ("waiting", "finished", "dead tuples")
+        if (found := book.get(store, name, case, what)) and found.known
+    ]
+    yield f"\nThere were: {'; '.join(said)}." if said else ""
+
+
+def _settings(results: Results) -> Iterator[str]:
     yield "## Versions and settings\n"
-    yield from _head("store", "system", "version", "settings, and why")
-    for each in results["systems"]:
-        yield _row(TITLES[each["store"]], each["system"], each["version"], each["settings"])
+    yield from head("store", "system", "version", "runs on", "settings, and why")
+    for each in sorted(results.systems, key=lambda it: STORES.index(it["store"])):
+        known = (each["version"], each.get("runs on", ""), each["settings"])
+        yield row(TITLES[each["store"]], each["system"], *known)
     yield ""
 
 
-def _gone(results: dict[str, Any]) -> Iterator[str]:
-    if results["missing"] or results["troubles"]:
+def _gone(results: Results) -> Iterator[str]:
+    if results.missing or results.troubles:
         yield "## What could not be measured\n"
-    for each in results["missing"]:
-        yield f"- {TITLES[each['store']]}, {each['system']}: {_line(each['reason'])}"
-    for each in results["troubles"]:
-        yield f"- {TITLES[each['store']]}, {each['system']}, {each['case']}: {_line(each['what'])}"
-
-
-def _charts(book: Book) -> Iterator[tuple[str, str]]:
-    work = [_panel(store, book, "cycle" if store == "sqs" else "work") for store in STORES]
-    yield "work.svg", chart("Messages a second, handled and acked", [each for each in work if each.bars])
-    idle = [_panel(store, book, "latency idle, p50") for store in STORES]
-    yield (
-        "latency.svg",
-        chart("From push to handler at idle, median", [each for each in idle if each.bars], " ms"),
-    )
-    single = [_panel(store, book, "round trips") for store in STORES]
-    yield "roundtrips.svg", chart("One message at a time, a second", [each for each in single if each.bars])
-
-
-def _panel(store: str, book: Book, measure: str) -> Panel:
-    found = [book.get(store, name, SIZE, measure) for name in _ranked(store, book, measure)]
-    kinds = {OURS: "ours", BARE: "limit"}
-    bars = [
-        Bar(each.system, each.median or 0, min(each.known), max(each.known), kinds.get(each.system, "bar"))
-        for each in found
-        if each and each.known
-    ]
-    return Panel(TITLES[store], bars)
-
-
-def _range(record: Record | None) -> str:
-    """A median, and in brackets the least and the most."""
-    if record is None or record.median is None:
-        return "-"
-    least, most = min(record.known), max(record.known)
-    return (
-        number(record.median)
-        if least == most
-        else f"{number(record.median)} ({number(least)}-{number(most)})"
-    )
-
-
-def _times(found: Ratio | None, *, tie: bool = True) -> str:
-    if found is None:
-        return "-"
-    said = f"{found.median:.2f}" + (f" ({found.least:.2f}-{found.most:.2f})" if found.rounds > 1 else "")
-    return f"{said}, a tie" if tie and found.is_tie else said
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else number(value)
-
-
-def _head(*names: str) -> Iterator[str]:
-    yield _row(*names)
-    yield "|" + "|".join("---" for _ in names) + "|"
-
-
-def _row(*cells: object) -> str:
-    return "| " + " | ".join(_line(str(cell)) for cell in cells) + " |"
-
-
-def _line(text: str) -> str:
-    """Text that stays on its line and in its cell."""
-    return " ".join(text.replace("|", "\\|").split())
+    for each in results.missing:
+        yield f"- {TITLES[each['store']]}, {each['system']}: {line(each['reason'])}"
+    for each in results.troubles:
+        yield f"- {TITLES[each['store']]}, {each['system']}, {each['case']}: {line(each['what'])}"
