@@ -6,16 +6,22 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.core.history import Record
+from rowmq.core.history import FailedAttempt, Record
 from rowmq.core.outcome import State
 from rowmq.core.where import Where
 
 MOST_COUNTED = 250_000
-"""How many messages of a state are counted; a count that is this is at least this."""
+"""How many messages of a state are counted, in all queues together; a count that is this is at least this."""
 MOST_LOOKED = 50_000
 """How many messages, or failures, one look goes through in search of what is asked for."""
 LARGEST_SHEET = 1000
 """How many messages one page of a list may have."""
+LONGEST_EXCERPT = 1024
+"""How many bytes of a payload are in a list."""
+LONGEST_REMARK = 4000
+"""How many characters of an error are in a list."""
+MOST_SCHEDULES = 10_000
+"""How many schedules are listed."""
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
 KEPT = {MINUTE: timedelta(hours=2), QUARTER: timedelta(days=8)}
 """How long samples of each span are kept."""
@@ -32,7 +38,7 @@ Histogram = Mapping[int, int]
 
 
 class Counts(NamedTuple):
-    """How many messages of a queue wait, are held and are dead, each up to MOST_COUNTED."""
+    """How many messages of a queue wait, are held and are dead, each as far as it was counted."""
 
     ready: int = 0
     scheduled: int = 0
@@ -44,14 +50,50 @@ class Counts(NamedTuple):
     """Whether there are more than were counted, so that every count is at least what it says."""
 
 
+class Excerpt(NamedTuple):
+    """A failed attempt, its error as far as was asked for."""
+
+    attempt: FailedAttempt
+    size: int
+    """Bytes of the error, all of it."""
+    is_cut: bool
+    """Whether something of the error was left out."""
+
+
+class Failures(NamedTuple):
+    """The last failed attempts of a message, oldest first, and how many there are, up to MOST_LOOKED."""
+
+    last: Sequence[Excerpt]
+    total: int
+
+
 class Sheet(NamedTuple):
     """Some messages of a list, and where it goes on; None if that was all of it.
 
-    With ``place`` and few records, or none, the look has gone through MOST_LOOKED messages.
+    Payloads are cut at LONGEST_EXCERPT bytes, and results are left out: a list is no larger for what its
+    messages say. With ``place`` and few records, or none, the look has gone through MOST_LOOKED messages.
     """
 
     records: Sequence[Record]
     place: Place | None = None
+    failures: Mapping[int, Excerpt] = {}
+    """What went wrong, by seq, up to LONGEST_REMARK characters of it: last, with what is dead; and with
+    what was found by an error, then."""
+
+
+class Plan(NamedTuple):
+    """A schedule as a list shows it: the beginning of what it pushes."""
+
+    name: str
+    queue: str
+    spec: str
+    next_at: datetime
+    paused: bool
+    body: bytes
+    """Up to LONGEST_EXCERPT bytes of the payload."""
+    binary: bool
+    size: int
+    """Bytes of the payload, all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +137,10 @@ class Monitor(Protocol):
     """What people who look after queues are shown. Every store that holds messages itself has this role."""
 
     def counts(self, queues: Sequence[str], *, now: datetime | None = None) -> dict[str, Counts]:
-        """How these queues stand; one that does not exist is left out."""
+        """How these queues stand; one that does not exist is left out.
+
+        Where it takes counting, they share MOST_COUNTED: what one does not need, others may count.
+        """
 
     def page(
         self,
@@ -127,8 +172,19 @@ class Monitor(Protocol):
     ) -> Sheet:
         """Messages that failed in a queue with this text in an error, newest failure first, each once.
 
-        The case of ASCII letters does not count, that of others may. Raises QueueNotFound.
+        One look goes through the newest MOST_LOOKED failures of this queue, whatever happens in others. The
+        case of ASCII letters does not count, that of others may. Raises QueueNotFound.
         """
+
+    def failures(self, seq: int, *, limit: int = 100, longest: int = 20_000) -> Failures:
+        """The last ``limit`` failed attempts of the message with this seq; none if there is no such message.
+
+        An error of up to ``longest`` bytes is whole. Of a longer one there are the beginning and the end,
+        at most ``longest`` characters in all.
+        """
+
+    def plans(self, *, queue: str | None = None) -> list[Plan]:
+        """Schedules by name, of a queue or all, up to MOST_SCHEDULES."""
 
     def sample(self, *, now: datetime | None = None) -> int:
         """Take the samples of the minutes that are over since the last, and forget old ones; how many taken.

@@ -76,12 +76,13 @@ class Queues(Protocol):
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete what still waits in the queue (ready and scheduled), or what is in one state; how many.
 
-        With ``before``, only messages pushed before that moment. Leaves a ledger entry. Raises
-        QueueNotFound.
+        With ``before``, only messages pushed before that moment; with ``limit``, at most so many.
+        Fewer than the limit are all there were. Leaves a ledger entry. Raises QueueNotFound.
         """
 
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:

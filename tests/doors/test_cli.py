@@ -20,7 +20,7 @@ def test_migrate_makes_the_tables_of_the_default_store_once(tmp_path: Path) -> N
     first = rowmq("migrate", cwd=tmp_path)
     assert (first.returncode, first.stdout) == (
         0,
-        "ran 0001_tables, 0002_publish, 0003_runtime, 0004_stages, 0005_samples\n",
+        "ran 0001_tables, 0002_publish, 0003_runtime, 0004_stages, 0005_samples, 0006_failures\n",
     ), first.stderr
     assert (tmp_path / "rowmq.db").exists()
     assert rowmq("migrate", cwd=tmp_path).stdout == "the tables are up to date\n"

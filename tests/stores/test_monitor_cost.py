@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from rowmq.stores.sql.store import SQLStore
     from tests.stores.work import Scan
 
+OFTEN, LATELY = 5000, 600
+"""How often one message has failed, and how many of the last times otherwise than before."""
 CROWD = Crowd(finished=120_000, waiting=40_000, scheduled=20_000, grouped=20_000, groups=100)
 BOUND, QUEUES = 1000, 3
 MOST = {"steps": 250 * BOUND, "buffers": 15 * BOUND, "reads": 25 * BOUND}
@@ -60,6 +62,14 @@ LOOKS: dict[str, Callable[[Monitor], object]] = {
     ),
     "all failures": lambda it: it.failed("crowd", "", now=T0),
     "failures that are not there": lambda it: it.failed("crowd", "nothing of this", now=T0),
+    "failures of one message": lambda it: it.failed("often", "", now=T0),
+    "failures of one message behind others of it": lambda it: it.failed("often", "old", now=T0),
+    "a later page of failures": lambda it: it.failed("crowd", "boom", place=_place_of(it, "crowd"), now=T0),
+    "a later page of one message's failures": lambda it: it.failed(
+        "often", "old", place=_place_of(it, "often"), now=T0
+    ),
+    "the last failures of a message": lambda it: it.failures(_seq_of(it, "often")),
+    "schedules": lambda it: [it.plans(), it.plans(queue="crowd")],
     "sample": lambda it: it.sample(now=T0),
     "samples": lambda it: [it.samples(span, T0 - timedelta(hours=1)) for span in (MINUTE, QUARTER)],
     "samples of a queue": lambda it: it.samples(MINUTE, T0 - timedelta(hours=1), queue="crowd"),
@@ -113,6 +123,12 @@ def test_of_messages_that_ended_together_only_a_page_is_read(store: SQLStore) ->
     assert count.total <= {"steps": 5000, "buffers": 2000, "reads": 500}[unit]
 
 
+def test_a_message_that_failed_often_is_found_where_it_last_failed_so(store: SQLStore) -> None:
+    found = store.monitor.failed("often", "old", now=T0)
+    assert [each.attempt.error for each in found.failures.values()] == ["old"]
+    assert store.monitor.failed("often", "old", place=_place_of(store.monitor, "often"), now=T0).records == []
+
+
 def test_a_look_through_everything_is_noticed(store: SQLStore) -> None:
     """Meters and plans that missed it would prove nothing."""
     with counting(store) as count:
@@ -147,10 +163,26 @@ def _crowd(store: SQLStore) -> None:
     ties = "(SELECT id FROM rowmq_queues WHERE name = 'ties')"
     _run(store, f"UPDATE rowmq_outcomes SET finished_at = {PUSHED} WHERE queue = {ties}")
     failures = "INSERT INTO rowmq_failures (seq, attempt, queue, started_at, ended_at, error)"
-    name = "CAST('crowd' AS BINARY)" if store.database.engine.dialect.name != "postgresql" else "'crowd'"
     _run(store, "UPDATE rowmq_outcomes SET state = 'dead', started_at = finished_at - 5 WHERE seq % 10 = 0")
-    dead = "FROM rowmq_outcomes WHERE state = 'dead'"
-    _run(store, f"{failures} SELECT seq, 1, {name}, 0, finished_at, 'boom' {dead}")
+    dead = "FROM rowmq_outcomes WHERE state = 'dead' ORDER BY seq"
+    _run(store, f"{failures} SELECT seq, 1, 'crowd', 0, finished_at, 'boom' {dead}")
+    fill(store, "often", Crowd(waiting=1))
+    often = "(SELECT seq FROM rowmq_pending WHERE queue = (SELECT id FROM rowmq_queues WHERE name = 'often'))"
+    for count, error in ((OFTEN - LATELY, "old"), (LATELY, "new")):
+        _run(store, f"{failures} SELECT {often}, 1, 'often', 0, 1, '{error}' {dead} LIMIT {count}")
+
+
+def _place_of(it: Monitor, queue: str) -> tuple[int, ...]:
+    """Where the list of a queue's failures goes on behind the newest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(monitor, "MOST_LOOKED", LATELY + 1)
+        place = it.failed(queue, "o", limit=1, now=T0).place
+    assert place is not None
+    return place
+
+
+def _seq_of(it: Monitor, queue: str) -> int:
+    return it.page(queue, State.READY, now=T0).records[0].seq
 
 
 def _run(store: SQLStore, statement: str) -> None:

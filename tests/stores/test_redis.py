@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
 from rowmq.core.message import Batch, Pushed
@@ -356,6 +357,26 @@ def test_a_claim_costs_the_same_beside_a_hundred_thousand_finished_and_scheduled
     assert plain.total() < 10 * 10 + 50
     assert min(look_of_a_claim(alone) for _ in range(3)) < 2_000  # through them all it is ten times that
     assert alone.queues.stats("q", now=T0)[:4] == (0, 100_000, 80, 100_000)
+
+
+def fail_often(store: RedisStore, times: int, lately: int) -> None:
+    """Have one message fail so many times, the last ones otherwise than before."""
+    put_queue(store, max_attempts=None, backoff=Backoff(first=timedelta(0)))
+    push(store, message("it"))
+    for number in range(times):
+        error = "new" if number >= times - lately else "old"
+        settle(store, claim_one(store, now=after(number)), Retry(error=error), now=after(number))
+
+
+def test_a_search_in_the_errors_of_one_message_reads_each_at_most_once(alone: RedisStore) -> None:
+    fail_often(alone, 5000, 600)
+    for text, most in (("", 10), ("old", 610), ("nothing of this", 5000)):
+        before = calls(alone)
+        found = alone.monitor.failed("q", text, now=after(9999))
+        read = calls(alone) - before
+        assert len(found.records) == (text != "nothing of this")
+        assert read["lindex"] <= most + 5
+        assert read["lrange"] == 0
 
 
 def test_a_search_past_ten_thousand_messages_goes_on_the_next_time(store: RedisStore) -> None:

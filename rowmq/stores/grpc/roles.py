@@ -58,12 +58,13 @@ class GrpcQueues:
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete what still waits in the queue; how many."""
         refuse_clock(now)
-        if state is not None or before is not None:
-            refuse("to purge one state, or what is old")
+        if state is not None or before is not None or limit is not None:
+            refuse("to purge one state, what is old, or only some")
         found = self._transport.ask("PurgeQueue", wire.QueueRequest(name=name), wire.PurgeQueueResponse)
         return int(found.count)
 

@@ -3,13 +3,29 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from rowmq.core import monitor
+from rowmq.core.excerpt import cut
+from rowmq.core.history import FailedAttempt, Record, Schedule
 from rowmq.core.look import Choose, Spot, gather
-from rowmq.core.monitor import Counts, Health, Place, Sample, Sheet, check_sheet, check_span
+from rowmq.core.monitor import (
+    LONGEST_EXCERPT,
+    LONGEST_REMARK,
+    Counts,
+    Excerpt,
+    Failures,
+    Health,
+    Place,
+    Plan,
+    Sample,
+    Sheet,
+    check_sheet,
+    check_span,
+)
 from rowmq.core.outcome import State, storable
 from rowmq.core.where import Where, holds
 from rowmq.stores.memory.record import record
 from rowmq.stores.memory.role import Role, atomic
-from rowmq.stores.memory.row import Pending
+from rowmq.stores.memory.row import Failed, Pending
 from rowmq.stores.memory.sampling import sample, standing
 
 FINISHED = (State.DONE, State.DEAD)
@@ -46,7 +62,8 @@ class MemoryMonitor(Role):
             return [spot for spot in spots if self._is_wanted(spot.seq, state, where, since, until, at)]
 
         spots = self._finished(queue) if state in FINISHED else self._owed(queue)
-        return self._sheet(spots, choose, place, limit, at)
+        sheet = self._sheet(spots, choose, place, limit, at)
+        return sheet._replace(failures=self._last(sheet.records)) if state == State.DEAD else sheet
 
     @atomic
     def failed(
@@ -61,17 +78,34 @@ class MemoryMonitor(Role):
         """Messages that failed in a queue with this text in an error, newest failure first, each once."""
         check_sheet(limit)
         self.tables.queue(queue)
-        sought, newest = (storable(text) or "").lower(), dict[int, int]()
-        for number, seq, attempt in self.tables.failed:
-            if attempt.queue == queue and sought in attempt.error.lower():
-                newest[seq] = number
+        sought, newest = (storable(text) or "").lower(), dict[int, Failed]()
+        kept = [each for each in self.tables.failed[queue] if each.seq in self.tables.messages]
+        for each in kept:
+            if sought in each.attempt.error.lower():
+                newest[each.seq] = each
 
         def choose(spots: Sequence[Spot]) -> list[Spot]:
-            return [spot for spot in spots if newest.get(spot.seq) == -spot.place[0]]
+            return [
+                spot for spot in spots if spot.seq in newest and newest[spot.seq].number == -spot.place[0]
+            ]
 
-        kept = [each for each in self.tables.failed if each.seq in self.tables.messages]
         spots = [Spot((-each.number,), each.seq) for each in reversed(kept)]
-        return self._sheet(spots, choose, place, limit, self.tables.clock(now))
+        sheet = self._sheet(spots, choose, place, limit, self.tables.clock(now))
+        found = {each.seq: _excerpt(newest[each.seq].attempt, LONGEST_REMARK) for each in sheet.records}
+        return sheet._replace(failures=found)
+
+    @atomic
+    def failures(self, seq: int, *, limit: int = 100, longest: int = 20_000) -> Failures:
+        """The last failed attempts of a message, and how many there are."""
+        known = self.tables.failures.get(seq, [])
+        last = [_excerpt(each, longest) for each in known[-limit:]]
+        return Failures(last, min(len(known), monitor.MOST_LOOKED))
+
+    @atomic
+    def plans(self, *, queue: str | None = None) -> list[Plan]:
+        """Schedules by name, of a queue or all."""
+        chosen = (each for _, each in sorted(self.tables.schedules.items()) if queue in (None, each.queue))
+        return [_plan(each) for each, _ in zip(chosen, range(monitor.MOST_SCHEDULES), strict=False)]
 
     @atomic
     def sample(self, *, now: datetime | None = None) -> int:
@@ -103,7 +137,11 @@ class MemoryMonitor(Role):
 
         found, more = gather(look, choose, place, limit)
         records = [record(self.tables, spot.seq, now) for spot in found]
-        return Sheet([each for each in records if each is not None], more)
+        return Sheet([_shortened(each) for each in records if each is not None], more)
+
+    def _last(self, records: Sequence[Record]) -> dict[int, Excerpt]:
+        known = {each.seq: self.tables.failures.get(each.seq) for each in records}
+        return {seq: _excerpt(failed[-1], LONGEST_REMARK) for seq, failed in known.items() if failed}
 
     def _finished(self, queue: str) -> list[Spot]:
         rows = (row for row in self.tables.finished.values() if row.queue == queue)
@@ -128,6 +166,21 @@ class MemoryMonitor(Role):
             return False
         time = one.finished_at or one.created_at
         return (since is None or time >= since) and (until is None or time < until)
+
+
+def _shortened(one: Record) -> Record:
+    return one._replace(body=None if one.body is None else one.body[:LONGEST_EXCERPT], result=None)
+
+
+def _excerpt(attempt: FailedAttempt, longest: int) -> Excerpt:
+    short = cut(attempt.error, longest)
+    return Excerpt(attempt._replace(error=short), len(attempt.error.encode()), is_cut=short != attempt.error)
+
+
+def _plan(one: Schedule) -> Plan:
+    said = one.message
+    excerpt = said.body[:LONGEST_EXCERPT], said.binary, len(said.body)
+    return Plan(one.name, one.queue, one.spec, one.next_at, one.paused, *excerpt)
 
 
 def _place(row: Pending) -> Place:

@@ -58,6 +58,7 @@ class MemoryQueues(Role):
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete what still waits in the queue, or what is in one state; how many."""
@@ -67,7 +68,7 @@ class MemoryQueues(Role):
         seqs = [seq for seq, current in _states(self.tables, name, at).items() if current in states]
         if before is not None:
             seqs = [seq for seq in seqs if self.tables.messages[seq].created_at < micros(before)]
-        return self.tables.erase(seqs, "purge", at)
+        return self.tables.erase(seqs[:limit], "purge", at)
 
     @atomic
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import timedelta
+from itertools import chain
 
 from rowmq.core import monitor
 from rowmq.core.clock import micros, span
@@ -48,9 +49,9 @@ def _note_new(tables: Tables, tally: Tally, last: Position, end: int) -> tuple[i
         if stored.seq > last.seq and stored.created_at < end:
             seq = max(seq, stored.seq)
             tally.add("pushed", stored.queue, stored.created_at)
-    for number, _, attempt in tables.failed:
+    for number, _, attempt in chain.from_iterable(tables.failed.values()):
         if number > last.failure and micros(attempt.ended_at) < end:
-            failure = number
+            failure = max(failure, number)
             tally.add("failed", attempt.queue, micros(attempt.ended_at))
     return seq, failure
 

@@ -38,6 +38,10 @@ def own_clock() -> datetime:
     return moment(time.time_ns() // 1000)
 
 
+def _newest() -> deque[Failed]:
+    return deque(maxlen=MOST_LOOKED)
+
+
 @dataclass(slots=True)
 class Tables:
     """The rows of one store, and the lock that whoever reads or changes them must hold.
@@ -65,7 +69,7 @@ class Tables:
     buckets: dict[str, Bucket] = field(default_factory=dict)
     schedules: dict[str, Schedule] = field(default_factory=dict)
     ledger: list[LedgerEntry] = field(default_factory=list)
-    failed: deque[Failed] = field(default_factory=lambda: deque(maxlen=MOST_LOOKED))
+    failed: dict[str, deque[Failed]] = field(default_factory=lambda: defaultdict(_newest))
     last_failure: int = 0
     samples: list[Sample] = field(default_factory=list)
     sampled: Position | None = None
@@ -148,7 +152,7 @@ class Tables:
         attempt = FailedAttempt(row.attempts, row.queue, row.consumer, started_at, moment(ended_at), error)
         self.failures.setdefault(row.seq, []).append(attempt)
         self.last_failure += 1
-        self.failed.append(Failed(self.last_failure, row.seq, attempt))
+        self.failed[row.queue].append(Failed(self.last_failure, row.seq, attempt))
 
     def finish(
         self, row: Pending, state: State, reason: Reason | None, now: int, *, result: bytes | None = None

@@ -505,11 +505,11 @@ ORDER BY m.seq LIMIT :limit;
 SELECT attempt, queue, consumer, started_at, ended_at, error FROM rowmq_failures WHERE seq = :seq ORDER BY id;
 
 -- name: dead_of_queue
-SELECT seq FROM rowmq_outcomes WHERE queue = :queue AND state = 'dead' ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED;
+SELECT seq FROM rowmq_outcomes WHERE queue = :queue AND state = 'dead' AND seq > :after ORDER BY seq LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: lettered_of_queue
 SELECT p.seq, p.source FROM rowmq_pending p
-WHERE p.queue = :queue AND p.source IS NOT NULL /*and*/
+WHERE p.queue = :queue AND p.source IS NOT NULL AND p.seq > :after /*and*/
 ORDER BY p.seq LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: dead_among
@@ -700,30 +700,53 @@ ORDER BY seq LIMIT :look;
 -- name: page_matching
 SELECT m.seq FROM rowmq_messages m WHERE m.seq IN :seqs /*and*/;
 
--- A message is found at the newest of its failures that match.
 -- name: page_failed
-SELECT f.id, f.seq,
-       CASE WHEN f.queue = :queue AND LOCATE(LOWER(:text), LOWER(f.error)) > 0
-            THEN NOT EXISTS (SELECT 1 FROM rowmq_failures n WHERE n.seq = f.seq AND n.id > f.id AND n.queue = f.queue
-                             AND LOCATE(LOWER(:text), LOWER(n.error)) > 0)
-            ELSE FALSE END
-FROM rowmq_failures f
-WHERE f.id < :before
-ORDER BY f.id DESC LIMIT :look;
+SELECT id, seq, LOCATE(LOWER(:text), LOWER(error)) > 0
+FROM rowmq_failures FORCE INDEX (rowmq_failures_queue)
+WHERE queue = :queue AND id < :before
+ORDER BY id DESC LIMIT :look;
 
+-- Messages that were found at a later failure already.
+-- name: page_failed_before
+SELECT m.seq FROM rowmq_messages m
+WHERE m.seq IN :seqs
+  AND EXISTS (SELECT 1 FROM rowmq_failures f FORCE INDEX (rowmq_failures_seq) WHERE f.seq = m.seq AND f.id >= :place AND f.queue = :queue AND LOCATE(LOWER(:text), LOWER(f.error)) > 0);
+
+-- A part of a payload alone would be taken for a name: short bytes are text here.
 -- name: records_owed
-SELECT m.seq, m.id, q.name, NULL, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+SELECT m.seq, m.id, q.name, NULL, IF(LENGTH(m.body) > :excerpt, SUBSTRING(m.body, 1, :excerpt), m.body), m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
        p.consumer, p.claimed_at, NULL, p.reason, p.source, NULL
 FROM rowmq_pending p STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq STRAIGHT_JOIN rowmq_queues q ON q.id = p.queue
 WHERE p.seq IN :seqs;
 
 -- name: records_finished
-SELECT m.seq, m.id, q.name, o.state, m.body, m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
-       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source,
-       o.result
+SELECT m.seq, m.id, q.name, o.state, IF(LENGTH(m.body) > :excerpt, SUBSTRING(m.body, 1, :excerpt), m.body), m.`binary`, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source, NULL
 FROM rowmq_outcomes o STRAIGHT_JOIN rowmq_messages m ON m.seq = o.seq STRAIGHT_JOIN rowmq_queues q ON q.id = o.queue
 WHERE o.seq IN :seqs;
+
+-- name: failures_newest
+SELECT (SELECT MAX(f.id) FROM rowmq_failures f FORCE INDEX (rowmq_failures_seq) WHERE f.seq = m.seq) FROM rowmq_messages m WHERE m.seq IN :seqs;
+
+-- name: failures_last
+SELECT id FROM rowmq_failures FORCE INDEX (rowmq_failures_seq) WHERE seq = :seq ORDER BY id DESC LIMIT :limit;
+
+-- name: failures_count
+SELECT COUNT(*) FROM (SELECT 1 FROM rowmq_failures FORCE INDEX (rowmq_failures_seq) WHERE seq = :seq LIMIT :most) AS counted;
+
+-- name: failures_shown
+SELECT seq, attempt, queue, consumer, started_at, ended_at,
+       IF(CHAR_LENGTH(error) <= :longest, error, CONCAT(LEFT(error, :half), :gap, RIGHT(error, :half))), LENGTH(error), CHAR_LENGTH(error) > :longest
+FROM rowmq_failures WHERE id IN :ids ORDER BY id;
+
+-- The body is in base64, with up to two signs that fill it up.
+-- name: plans
+SELECT s.name, q.name, s.spec, s.next_at, s.paused, SUBSTRING(JSON_UNQUOTE(JSON_EXTRACT(s.message, '$.body')), 1, :excerpt), JSON_EXTRACT(s.message, '$.binary') = TRUE,
+       CHAR_LENGTH(TRIM(TRAILING '=' FROM JSON_UNQUOTE(JSON_EXTRACT(s.message, '$.body'))))
+FROM rowmq_schedules s JOIN rowmq_queues q ON q.id = s.queue
+WHERE :queue IS NULL OR q.name = :queue
+ORDER BY s.name LIMIT :limit;
 
 -- name: sampled_find
 SELECT until, seq, failure FROM rowmq_sampled WHERE id = 1;

@@ -552,12 +552,12 @@ ORDER BY m.seq LIMIT :limit;
 SELECT attempt, queue, consumer, started_at, ended_at, error FROM rowmq_failures WHERE seq = :seq ORDER BY id;
 
 -- name: dead_of_queue
-SELECT seq FROM rowmq_outcomes WHERE queue = :queue AND state = 'dead' ORDER BY seq LIMIT :limit
+SELECT seq FROM rowmq_outcomes WHERE queue = :queue AND state = 'dead' AND seq > :after ORDER BY seq LIMIT :limit
 FOR UPDATE SKIP LOCKED;
 
 -- name: lettered_of_queue
 SELECT p.seq, p.source FROM rowmq_pending p
-WHERE p.queue = :queue AND p.source IS NOT NULL /*and*/
+WHERE p.queue = :queue AND p.source IS NOT NULL AND p.seq > :after /*and*/
 ORDER BY p.seq LIMIT :limit
 FOR UPDATE OF p SKIP LOCKED;
 
@@ -764,35 +764,58 @@ ORDER BY visible_at, seq LIMIT :look;
 -- name: page_parked
 SELECT parked_until, seq, token IS NOT NULL FROM rowmq_pending
 WHERE queue = :queue AND priority = :priority AND visible_at IS NULL AND seq > :seq
-ORDER BY seq LIMIT :look;
+ORDER BY visible_at, seq LIMIT :look;
 
 -- name: page_matching
 SELECT m.seq FROM rowmq_messages m WHERE m.seq = ANY(CAST(:seqs AS bigint[])) /*and*/;
 
--- A message is found at the newest of its failures that match.
+-- Not queue = :queue: then the key alone would be in order, and all queues' failures be gone through by it.
 -- name: page_failed
-SELECT f.id, f.seq,
-       CASE WHEN f.queue = :queue AND strpos(lower(f.error), lower(CAST(:text AS text))) > 0
-            THEN NOT EXISTS (SELECT 1 FROM rowmq_failures n WHERE n.seq = f.seq AND n.id > f.id AND n.queue = f.queue
-                             AND strpos(lower(n.error), lower(CAST(:text AS text))) > 0)
-            ELSE FALSE END
-FROM rowmq_failures f
-WHERE f.id < :before
-ORDER BY f.id DESC LIMIT :look;
+SELECT id, seq, strpos(lower(error), lower(CAST(:text AS text))) > 0
+FROM rowmq_failures
+WHERE queue >= :queue AND (queue, id) < (:queue, :before)
+ORDER BY queue DESC, id DESC LIMIT :look;
+
+-- Messages that were found at a later failure already.
+-- name: page_failed_before
+SELECT m.seq FROM rowmq_messages m
+WHERE m.seq = ANY(CAST(:seqs AS bigint[]))
+  AND EXISTS (SELECT 1 FROM rowmq_failures f WHERE f.seq = m.seq AND f.id >= :place AND f.queue = :queue AND strpos(lower(f.error), lower(CAST(:text AS text))) > 0);
 
 -- name: records_owed
-SELECT m.seq, m.id, q.name, NULL, m.body, m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+SELECT m.seq, m.id, q.name, NULL, substring(m.body, 1, CAST(:excerpt AS integer)), m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
        p.consumer, p.claimed_at, NULL, p.reason, p.source, NULL
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq JOIN rowmq_queues q ON q.id = p.queue
 WHERE p.seq = ANY(CAST(:seqs AS bigint[]));
 
 -- name: records_finished
-SELECT m.seq, m.id, q.name, o.state, m.body, m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
-       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source,
-       o.result
+SELECT m.seq, m.id, q.name, o.state, substring(m.body, 1, CAST(:excerpt AS integer)), m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
+       m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source, NULL
 FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq JOIN rowmq_queues q ON q.id = o.queue
 WHERE o.seq = ANY(CAST(:seqs AS bigint[]));
+
+-- name: failures_newest
+SELECT (SELECT MAX(f.id) FROM rowmq_failures f WHERE f.seq = m.seq) FROM rowmq_messages m WHERE m.seq = ANY(CAST(:seqs AS bigint[]));
+
+-- name: failures_last
+SELECT id FROM rowmq_failures WHERE seq = :seq ORDER BY id DESC LIMIT :limit;
+
+-- name: failures_count
+SELECT COUNT(*) FROM (SELECT 1 FROM rowmq_failures WHERE seq = :seq LIMIT :most) AS counted;
+
+-- name: failures_shown
+SELECT seq, attempt, queue, consumer, started_at, ended_at,
+       CASE WHEN length(error) <= :longest THEN error ELSE left(error, CAST(:half AS integer)) || CAST(:gap AS text) || right(error, CAST(:half AS integer)) END, octet_length(error), length(error) > :longest
+FROM rowmq_failures WHERE id = ANY(CAST(:ids AS bigint[])) ORDER BY id;
+
+-- The body is in base64, with up to two signs that fill it up.
+-- name: plans
+SELECT s.name, q.name, s.spec, s.next_at, s.paused, substr((CAST(s.message AS json) ->> 'body'), 1, CAST(:excerpt AS integer)), CAST(CAST(s.message AS json) ->> 'binary' AS boolean),
+       length(RTRIM((CAST(s.message AS json) ->> 'body'), '='))
+FROM rowmq_schedules s JOIN rowmq_queues q ON q.id = s.queue
+WHERE CAST(:queue AS text) IS NULL OR q.name = :queue
+ORDER BY s.name LIMIT :limit;
 
 -- name: sampled_find
 SELECT until, seq, failure FROM rowmq_sampled WHERE id = 1;

@@ -1,20 +1,33 @@
 """The monitor role."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from rowmq.core import monitor
 from rowmq.core.clock import moment
 from rowmq.core.errors import StoreError
-from rowmq.core.look import gather
-from rowmq.core.monitor import Counts, Health, Place, Sample, Sheet, check_sheet, check_span
+from rowmq.core.look import Spot, gather
+from rowmq.core.monitor import (
+    LONGEST_EXCERPT,
+    LONGEST_REMARK,
+    Counts,
+    Excerpt,
+    Failures,
+    Health,
+    Place,
+    Plan,
+    Sample,
+    Sheet,
+    check_sheet,
+    check_span,
+)
 from rowmq.core.outcome import State, storable
 from rowmq.core.where import Where
 from rowmq.stores.redis.durability import info, settings
-from rowmq.stores.redis.monitor_lists import Failed, Listing, Messages
+from rowmq.stores.redis.monitor_lists import Failed, Listing, Messages, last_failures
 from rowmq.stores.redis.monitor_samples import Sampling, samples
 from rowmq.stores.redis.server import Server
-from rowmq.stores.redis.values import records, seq_text, stamp
+from rowmq.stores.redis.values import failure, records, seq_text, stamp
 
 SETTINGS = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")
 
@@ -45,7 +58,8 @@ class RedisMonitor:
         """Messages of a queue in a state, what is finished newest first, what is owed in claim order."""
         check_sheet(limit)
         listing = Messages(self._server, queue, state, where, (since, until), now or self._now())
-        return self._sheet(listing, place, limit, now)
+        wrong = last_failures if state == State.DEAD else None
+        return self._sheet(listing, place, limit, now, wrong)
 
     def failed(
         self,
@@ -58,7 +72,19 @@ class RedisMonitor:
     ) -> Sheet:
         """Messages that failed in a queue with this text in an error, newest failure first, each once."""
         check_sheet(limit)
-        return self._sheet(Failed(self._server, queue, storable(text) or ""), place, limit, now)
+        listing = Failed(self._server, queue, storable(text) or "", place, limit)
+        return self._sheet(listing, place, limit, now, listing.failures)
+
+    def failures(self, seq: int, *, limit: int = 100, longest: int = 20_000) -> Failures:
+        """The last failed attempts of a message, and how many there are."""
+        count, found = self._server.call("failures_last", seq_text(seq), limit, longest)
+        last = [_excerpt(*each) for each in found]
+        return Failures(last, min(count, monitor.MOST_LOOKED))
+
+    def plans(self, *, queue: str | None = None) -> list[Plan]:
+        """Schedules by name, of a queue or all."""
+        found = self._server.call("plans", queue or "", LONGEST_EXCERPT)
+        return sorted(_plan(*each) for each in found)[: monitor.MOST_SCHEDULES] if queue != "" else []
 
     def sample(self, *, now: datetime | None = None) -> int:
         """Take the samples of the minutes that are over since the last, and forget old ones; how many."""
@@ -91,11 +117,36 @@ class RedisMonitor:
     def _now(self) -> datetime:
         return moment(int(self._server.call("now")))
 
-    def _sheet(self, listing: Listing, place: Place | None, limit: int, now: datetime | None) -> Sheet:
+    def _sheet(
+        self,
+        listing: Listing,
+        place: Place | None,
+        limit: int,
+        now: datetime | None,
+        wrong: Callable[[Sequence[Spot]], list[tuple[int, int]]] | None,
+    ) -> Sheet:
         spots, more = gather(listing.look, listing.choose, place, limit)
         seqs = [seq_text(spot.seq) for spot in spots]
-        at, found, results = self._server.call("records", stamp(now), *seqs)
-        return Sheet(records(found, results, int(at)), more)
+        at, found = self._server.call("records", stamp(now), LONGEST_EXCERPT, *seqs)
+        shown = records(found, [None] * len(found[1]), int(at))
+        return Sheet(shown, more, self._excerpts(wrong(spots) if wrong else []))
+
+    def _excerpts(self, chosen: list[tuple[int, int]]) -> dict[int, Excerpt]:
+        """Failures by the seqs of their messages."""
+        given = [each for seq, index in chosen for each in (seq_text(seq), index)]
+        found = self._server.call("failures_shown", LONGEST_REMARK, *given) if given else []
+        return {int(seq): _excerpt(*rest) for seq, *rest in found}
+
+
+def _excerpt(blob: bytes, size: int, is_cut: int) -> Excerpt:
+    return Excerpt(failure(blob), size, is_cut=bool(is_cut))
+
+
+def _plan(
+    name: bytes, queue: bytes, spec: bytes, at: bytes, paused: bytes, body: bytes, binary: bytes, size: int
+) -> Plan:
+    when = moment(int(at))
+    return Plan(name.decode(), queue.decode(), spec.decode(), when, bool(paused), body, bool(binary), size)
 
 
 def _counts(ready: int, scheduled: int, leased: int, _done: int, dead: int, age: bytes) -> Counts:

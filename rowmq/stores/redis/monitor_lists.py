@@ -102,11 +102,13 @@ def _text_of(place: Place) -> tuple[int, str, str]:
 
 
 class Failed:
-    """The failures of a queue, newest first."""
+    """The failures of a queue, newest first, each message once."""
 
-    def __init__(self, server: Server, queue: str, text: str) -> None:
+    def __init__(self, server: Server, queue: str, text: str, place: Place | None, limit: int) -> None:
         self._server, self._queue, self._text = server, queue, text
-        self._matching: set[int] = set()
+        self._later, self._wanted = place is not None, limit + 1
+        self._indexes: dict[int, int] = {}
+        self._seen: set[bytes] = set()
 
     def look(self, place: Place | None, size: int) -> list[Spot]:
         """By number, a bounded number at a time."""
@@ -121,12 +123,39 @@ class Failed:
         return spots
 
     def choose(self, spots: Sequence[Spot]) -> list[Spot]:
-        """Those that the script has found to match."""
-        return [spot for spot in spots if spot.place[0] in self._matching]
+        """Those that the script has found to match, unless they are on an earlier page."""
+        fresh = [spot for spot in spots if spot.place[0] in self._indexes]
+        chosen: list[Spot] = []
+        # No more are looked up than a page has: those behind them are the next page's.
+        for start in range(0, len(fresh), self._wanted):
+            chosen += self._not_before(fresh[start : start + self._wanted])
+            if len(chosen) >= self._wanted:
+                break
+        return chosen
+
+    def failures(self, spots: Sequence[Spot]) -> list[tuple[int, int]]:
+        """The failures that messages were found by: seqs, and places among their own."""
+        return [(spot.seq, self._indexes[spot.place[0]]) for spot in spots]
 
     def _some(self, before: str, size: int) -> list[Spot]:
         found = self._server.call("failed", self._queue, before, size, self._text)
         if found is None:
             raise QueueNotFound(self._queue)
-        self._matching.update(int(number) for number, _, matches in found if matches)
-        return [Spot((int(number),), int(seq)) for number, seq, _ in found]
+        for number, seq, index, is_first in found:
+            if is_first and seq not in self._seen:
+                self._seen.add(seq)
+                self._indexes[int(number)] = int(index)
+        return [Spot((int(number),), int(seq)) for number, seq, *_ in found]
+
+    def _not_before(self, spots: Sequence[Spot]) -> Sequence[Spot]:
+        """Those that are on no earlier page."""
+        if not self._later:
+            return spots
+        given = [each for spot in spots for each in (seq_text(spot.seq), self._indexes[spot.place[0]])]
+        later = {int(seq) for seq in self._server.call("failed_later", self._queue, self._text, *given)}
+        return [spot for spot in spots if spot.seq not in later]
+
+
+def last_failures(spots: Sequence[Spot]) -> list[tuple[int, int]]:
+    """The last failure of each message."""
+    return [(spot.seq, -1) for spot in spots]

@@ -66,6 +66,7 @@ class RedisQueues:
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete what still waits in the queue, or what is in one state; how many."""
@@ -73,8 +74,9 @@ class RedisQueues:
         part = state if state in {State.DONE, State.DEAD} else "open"
         given = stamp(now), part, "" if before is None else micros(before)
         count, after = 0, b"0"
-        while after:
-            answer = self._server.call("purge", name, *given, after, CHUNK, *states)
+        while after and (limit is None or count < limit):
+            most = CHUNK if limit is None else min(CHUNK, limit - count)
+            answer = self._server.call("purge", name, *given, after, most, *states)
             if answer is None:
                 raise QueueNotFound(name)
             count, after = count + answer[0], answer[1]

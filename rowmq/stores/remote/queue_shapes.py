@@ -82,10 +82,11 @@ class Depth(Struct):
 
 
 class Purging(Asked):
-    """What to delete: what still waits, or what is in one state; only what was pushed before a moment."""
+    """What to delete: what waits, or what is in one state; what was pushed before a moment; how many."""
 
     state: State | None = None
     before: Moment | None = None
+    limit: Count | None = None
 
 
 class Redriving(Asked):

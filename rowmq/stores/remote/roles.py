@@ -68,10 +68,11 @@ class RemoteQueues(Role):
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete what still waits in the queue (ready and scheduled), or what is in one state; how many."""
-        shape = Purging(state=state, before=before)
+        shape = Purging(state=state, before=before, limit=limit)
         return self.send("POST", f"/v1/queues/{segment(name)}/purge", shape, Counted, now=now).count
 
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:

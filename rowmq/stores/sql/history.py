@@ -17,7 +17,7 @@ from rowmq.core.where import Where
 from rowmq.stores.sql.choosing import metadata_conditions
 from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.deleting import erase
+from rowmq.stores.sql.deleting import CHUNK, erase
 from rowmq.stores.sql.ending import bury, groups_of, move
 from rowmq.stores.sql.groups import advance
 from rowmq.stores.sql.lookup import clock, queue_named, queues_by_id
@@ -103,19 +103,18 @@ class SQLHistory:
     def redrive(
         self, queue: str, *, to: str | None = None, limit: int | None = None, now: datetime | None = None
     ) -> int:
-        """Give dead and dead-lettered messages another life."""
-        given = stamp(now)
-
-        def work(cursor: Cursor) -> int:
-            kept = queue_named(cursor, queue, given)
-            target = queue_named(cursor, to, given) if to is not None else None
-            most = 2**31 if limit is None else limit
-            dead = [(row[0], None) for row in cursor.all("dead_of_queue", queue=kept.id, limit=most)]
-            lettered = cursor.select("lettered_of_queue", NOT_LEASED, queue=kept.id, now=kept.now, limit=most)
-            chosen = sorted([*dead, *lettered])[:most]
-            return _redrive(cursor, chosen, kept, target)
-
-        return self._database.run(work)
+        """Give dead and dead-lettered messages another life, in small transactions."""
+        given, left = stamp(now), FOREVER if limit is None else limit
+        count, after = 0, 0
+        while left > count:
+            most, start = min(CHUNK, left - count), after
+            done, looked, after = self._database.run(
+                lambda cursor: _redrive_some(cursor, (queue, to), start, most, given)  # noqa: B023 - run now
+            )
+            count += done
+            if looked < most:
+                break
+        return count
 
     def amend(
         self, ids: Sequence[UUID], amendment: Amendment, *, to: str | None = None, now: datetime | None = None
@@ -229,6 +228,21 @@ def _found(
     rows = heapq.merge(*found, key=lambda row: row[0])
     visible = (row for row in rows if not row[2].startswith(BACKLOG))
     return [record(row, at, cursor.dialect) for row, _ in zip(visible, range(limit), strict=False)]
+
+
+def _redrive_some(
+    cursor: Cursor, way: tuple[str, str | None], after: int, most: int, now: int | None
+) -> tuple[int, int, int]:
+    """Redrive the first so many behind a seq; how many that were, how many were looked at, and the last."""
+    queue, to = way
+    kept = queue_named(cursor, queue, now)
+    target = queue_named(cursor, to, now) if to is not None else None
+    said = {"queue": kept.id, "after": after, "limit": most}
+    dead = [(row[0], None) for row in cursor.all("dead_of_queue", **said)]
+    lettered = cursor.select("lettered_of_queue", NOT_LEASED, now=kept.now, **said)
+    chosen = sorted([*dead, *lettered], key=lambda row: row[0])[:most]
+    last = chosen[-1][0] if chosen else after
+    return _redrive(cursor, chosen, kept, target), len(chosen), last
 
 
 def _redrive(

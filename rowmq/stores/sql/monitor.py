@@ -5,14 +5,25 @@ from datetime import datetime, timedelta
 
 from rowmq.core.clock import micros
 from rowmq.core.clock import span as length
-from rowmq.core.monitor import Counts, Health, Place, Sample, Sheet, check_sheet, check_span
+from rowmq.core.monitor import (
+    Counts,
+    Failures,
+    Health,
+    Place,
+    Plan,
+    Sample,
+    Sheet,
+    check_sheet,
+    check_span,
+)
 from rowmq.core.outcome import State, storable
 from rowmq.core.store import BACKLOG
 from rowmq.core.where import Where
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
+from rowmq.stores.sql.excerpts import last_of, plans
 from rowmq.stores.sql.lookup import clock, queues_by_name
-from rowmq.stores.sql.monitor_lists import Failed, Finished, Owed, sheet
+from rowmq.stores.sql.monitor_lists import Failed, Finished, Owed, found_failures, last_failures, sheet
 from rowmq.stores.sql.monitor_samples import Sampling, sample_of
 from rowmq.stores.sql.queues import visible
 from rowmq.stores.sql.rows import stamp
@@ -58,7 +69,8 @@ class SQLMonitor:
             cursor.dialect.keep_to_indexes(cursor)
             kept = visible(cursor, queue, given)
             kind = Finished if state in (State.DONE, State.DEAD) else Owed
-            return sheet(kind(cursor, kept, state, where, (since, until)), place, limit)
+            wrong = last_failures if state == State.DEAD else None
+            return sheet(kind(cursor, kept, state, where, (since, until)), place, limit, wrong)
 
         return self._database.read(work)
 
@@ -78,9 +90,23 @@ class SQLMonitor:
         def work(cursor: Cursor) -> Sheet:
             cursor.dialect.keep_to_indexes(cursor)
             kept = visible(cursor, queue, given)
-            return sheet(Failed(cursor, kept, storable(text) or ""), place, limit)
+            listing = Failed(cursor, kept, storable(text) or "", place, limit)
+            return sheet(listing, place, limit, found_failures)
 
         return self._database.read(work)
+
+    def failures(self, seq: int, *, limit: int = 100, longest: int = 20_000) -> Failures:
+        """The last failed attempts of a message, and how many there are."""
+
+        def work(cursor: Cursor) -> Failures:
+            cursor.dialect.keep_to_indexes(cursor)
+            return last_of(cursor, seq, limit, longest)
+
+        return self._database.read(work)
+
+    def plans(self, *, queue: str | None = None) -> list[Plan]:
+        """Schedules by name, of a queue or all."""
+        return self._database.read(lambda cursor: plans(cursor, queue))
 
     def sample(self, *, now: datetime | None = None) -> int:
         """Take the samples that are due: read without a lock, and kept only by who is first."""

@@ -1,17 +1,18 @@
 """Lists of messages by key: the rows that are looked at, and which of them are wanted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
 from rowmq.core.clock import micros
 from rowmq.core.history import Record
 from rowmq.core.look import Spot, gather
-from rowmq.core.monitor import Place, Sheet
+from rowmq.core.monitor import LONGEST_EXCERPT, LONGEST_REMARK, Place, Sheet
 from rowmq.core.outcome import State
 from rowmq.core.where import Where
 from rowmq.stores.sql.choosing import metadata_conditions
 from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.excerpts import excerpts
 from rowmq.stores.sql.rows import Kept, record, waiting_state
 
 FIRST, LAST = -(2**62), 2**63 - 1
@@ -31,18 +32,37 @@ class Listing(Protocol):
         """Those of them that are wanted."""
 
 
-def sheet(listing: Listing, place: Place | None, limit: int) -> Sheet:
-    """A page of a list, with the messages themselves."""
+Wrong = Callable[[Cursor, Sequence[Spot]], list[int]]
+"""Which failures are shown with the messages of a page."""
+
+
+def sheet(listing: Listing, place: Place | None, limit: int, wrong: Wrong | None = None) -> Sheet:
+    """A page of a list, with the messages themselves, as far as lists show them, and what went wrong."""
+    cursor = listing.cursor
     spots, more = gather(listing.look, listing.choose, place, limit)
-    found = _records(listing.cursor, [spot.seq for spot in spots], listing.kept.now)
-    return Sheet([found[spot.seq] for spot in spots if spot.seq in found], more)
+    found = _records(cursor, [spot.seq for spot in spots], listing.kept.now)
+    failures = excerpts(cursor, wrong(cursor, spots), LONGEST_REMARK) if wrong and spots else []
+    records = [found[spot.seq] for spot in spots if spot.seq in found]
+    return Sheet(records, more, dict(failures))
 
 
 def _records(cursor: Cursor, seqs: list[int], now: int) -> dict[int, Record]:
     if not seqs:
         return {}
-    rows = [*cursor.all("records_owed", seqs=seqs), *cursor.all("records_finished", seqs=seqs)]
+    said: dict[str, Any] = {"seqs": seqs, "excerpt": LONGEST_EXCERPT}
+    rows = [*cursor.all("records_owed", **said), *cursor.all("records_finished", **said)]
     return {row[0]: record(row, now, cursor.dialect) for row in rows}
+
+
+def last_failures(cursor: Cursor, spots: Sequence[Spot]) -> list[int]:
+    """The last failure of each message that has failed."""
+    rows = cursor.all("failures_newest", seqs=[spot.seq for spot in spots])
+    return [row[0] for row in rows if row[0] is not None]
+
+
+def found_failures(_cursor: Cursor, spots: Sequence[Spot]) -> list[int]:
+    """The failures that messages were found by."""
+    return [spot.place[0] for spot in spots]
 
 
 class Finished:
@@ -112,23 +132,46 @@ class Owed:
 
 
 class Failed:
-    """What failed, by failure, newest first."""
+    """What failed in a queue, by failure, newest first, each message once."""
 
-    def __init__(self, cursor: Cursor, kept: Kept, text: str) -> None:
+    def __init__(self, cursor: Cursor, kept: Kept, text: str, place: Place | None, limit: int) -> None:
         self.cursor, self.kept = cursor, kept
-        self._text = text
+        self._sought = {"queue": kept.name, "text": text}
+        self._place, self._wanted = place, limit + 1
         self._found: set[int] = set()
+        self._seen: set[int] = set()
 
     def look(self, place: Place | None, size: int) -> list[Spot]:
         """By the number of the failure, backwards."""
         before = LAST if place is None else place[0]
-        rows = self.cursor.all("page_failed", queue=self.kept.name, text=self._text, before=before, look=size)
+        rows = self.cursor.all("page_failed", **self._sought, before=before, look=size)
         self._found.update(id for id, _, found in rows if found)
         return [Spot((id,), seq) for id, seq, _ in rows]
 
     def choose(self, spots: Sequence[Spot]) -> list[Spot]:
-        """Those that the database has found to match."""
-        return [spot for spot in spots if spot.place[0] in self._found]
+        """Those that the database has found to match, unless their message was found before."""
+        fresh = [spot for spot in spots if spot.place[0] in self._found and self._is_first(spot.seq)]
+        chosen: list[Spot] = []
+        # No more are looked up than a page has: those behind them are the next page's.
+        for start in range(0, len(fresh), self._wanted):
+            chosen += self._not_before(fresh[start : start + self._wanted])
+            if len(chosen) >= self._wanted:
+                break
+        return chosen
+
+    def _is_first(self, seq: int) -> bool:
+        first = seq not in self._seen
+        self._seen.add(seq)
+        return first
+
+    def _not_before(self, spots: list[Spot]) -> list[Spot]:
+        """Those that are on no earlier page."""
+        if self._place is None:
+            return spots
+        seqs = [spot.seq for spot in spots]
+        rows = self.cursor.all("page_failed_before", **self._sought, seqs=seqs, place=self._place[0])
+        before = {row[0] for row in rows}
+        return [spot for spot in spots if spot.seq not in before]
 
 
 def _matching(cursor: Cursor, spots: Sequence[Spot], where: Where, period: Period) -> Sequence[Spot]:

@@ -86,16 +86,20 @@ class SQLQueues:
         *,
         state: State | None = None,
         before: datetime | None = None,
+        limit: int | None = None,
         now: datetime | None = None,
     ) -> int:
         """Delete messages by state and age, in small transactions."""
-        given = stamp(now)
-        total = 0
-        while True:
-            count = self._database.run(lambda cursor: _purge(cursor, name, state, before, given))
+        given, total = stamp(now), 0
+        while limit is None or total < limit:
+            most = CHUNK if limit is None else min(CHUNK, limit - total)
+            count = self._database.run(
+                lambda cursor: _purge(cursor, name, state, before, most, given)  # noqa: B023 - run now
+            )
             total += count
-            if count < CHUNK:
-                return total
+            if count < most:
+                break
+        return total
 
     def stats(self, name: str, *, now: datetime | None = None) -> Stats:
         """Count by state."""
@@ -163,9 +167,11 @@ def _drop(cursor: Cursor, kept: Kept, now: int | None) -> bool:
     return cursor.run("queue_delete", queue=kept.id) > 0
 
 
-def _purge(cursor: Cursor, name: str, state: State | None, before: datetime | None, now: int | None) -> int:
+def _purge(
+    cursor: Cursor, name: str, state: State | None, before: datetime | None, most: int, now: int | None
+) -> int:
     kept = visible(cursor, name, now)
-    said: dict[str, Any] = {"queue": kept.id, "limit": CHUNK}
+    said: dict[str, Any] = {"queue": kept.id, "limit": most}
     extra = ""
     if before is not None:
         extra = " AND m.created_at < :before"

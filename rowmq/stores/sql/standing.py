@@ -1,4 +1,4 @@
-"""How queues stand, without counting more than MOST_COUNTED messages of a state."""
+"""How queues stand, without counting more than MOST_COUNTED messages of a state in all of them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -39,9 +39,23 @@ def standing(cursor: Cursor, queues: Sequence[Kept]) -> dict[str, Counts]:
     if not queues:
         return {}
     by_id = {kept.id: kept.name for kept in queues}
-    most, now = monitor.MOST_COUNTED, queues[0].now
-    rows = cursor.dialect.for_each(cursor, "count_some", list(by_id), now=now, limit=most)
-    return {by_id[row[0]]: _counts(cursor, row, now, most) for row in rows}
+    most, now = max(1, monitor.MOST_COUNTED // len(by_id)), queues[0].now
+    rows = {row[0]: row for row in _counted(cursor, list(by_id), now, most)}
+    # What those with little have left over is for those with much: together they share what one may count.
+    full = [id for id, row in rows.items() if _waiting(row[1:-1]).seen >= most or row[-1] >= most]
+    more = most + (most * len(rows) - sum(map(_seen, rows.values()))) // len(full) if full else most
+    rows |= {row[0]: row for row in (_counted(cursor, full, now, more) if more > most else ())}
+    shares = dict.fromkeys(full, more)
+    return {by_id[id]: _counts(cursor, row, now, shares.get(id, most)) for id, row in rows.items()}
+
+
+def _counted(cursor: Cursor, queues: Sequence[int], now: int, most: int) -> list[Row]:
+    return cursor.dialect.for_each(cursor, "count_some", queues, now=now, limit=most)
+
+
+def _seen(row: Row) -> int:
+    """How many of the messages that may be counted a queue has needed."""
+    return max(_waiting(row[1:-1]).seen, int(row[-1]))
 
 
 def _counts(cursor: Cursor, row: Row, now: int, most: int) -> Counts:

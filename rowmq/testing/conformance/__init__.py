@@ -25,6 +25,7 @@ MODULES = tuple(
         "history",
         "sweep",
         "monitor",
+        "excerpts",
         "samples",
         "names",
         "concurrency",

@@ -259,6 +259,17 @@ def test_a_redrive_takes_the_oldest_first_up_to_its_limit(store: Store) -> None:
     assert ids(claim(store, 10, now=after(1))) == dead[:2]
 
 
+def test_a_redrive_goes_past_what_cannot_go_back(store: Store) -> None:
+    put_pair(store)
+    put_queue(store, "gone", dead_letter="dead")
+    stuck = [dead_message(store, queue="gone") for _ in range(3)]
+    moved = dead_message(store)
+    store.queues.drop("gone", now=T0)
+    assert store.history.redrive("dead", limit=1, now=after(1)) == 1
+    assert record(store, moved, now=after(1)).queue == "q"
+    assert {record(store, each, now=after(1)).queue for each in stuck} == {"dead"}
+
+
 def test_a_redrive_leaves_what_was_pushed_to_the_dead_letter_queue_itself(store: Store) -> None:
     put_pair(store)
     push(store, message(), queue="dead")

@@ -152,6 +152,19 @@ def test_counting_stops_at_the_bound_and_says_so(store: Store) -> None:
         assert monitor_of(store).counts(["q"], now=T0)["q"] == Counts(4, oldest_age=span(0), more=True)
 
 
+def test_what_some_queues_do_not_need_of_the_bound_another_may_count(store: Store) -> None:
+    names = ["q", "small", "empty"]
+    for name in names:
+        put_queue(store, name)
+    push(store, *messages(6))
+    push(store, *messages(1), queue="small")
+    with bound("MOST_COUNTED", 9):
+        found = monitor_of(store).counts(names, now=T0)
+    assert [(found[name].ready, found[name].more) for name in names] == [(6, False), (1, False), (0, False)]
+    with bound("MOST_COUNTED", 2):
+        assert monitor_of(store).counts(names, now=T0)["q"].more
+
+
 def test_many_messages_of_one_state_do_not_hide_those_of_another(store: Store) -> None:
     put_queue(store)
     push(store, *messages(20), *messages(2, priority=3))

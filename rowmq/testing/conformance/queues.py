@@ -266,6 +266,16 @@ def test_a_purge_may_spare_what_was_pushed_later(store: Store) -> None:
     assert states(store, now=after(20)) == {"ready": 1}
 
 
+def test_a_purge_deletes_no_more_than_its_limit(store: Store) -> None:
+    put_queue(store)
+    push(store, *messages(5))
+    assert [store.queues.purge("q", limit=2, now=T0) for _ in range(4)] == [2, 2, 1, 0]
+    push(store, *messages(3))
+    for held in claim(store, 3):
+        settle(store, held)
+    assert [store.queues.purge("q", state=State.DONE, limit=2, now=T0) for _ in range(3)] == [2, 1, 0]
+
+
 def test_a_purge_of_finished_messages_goes_by_when_they_were_pushed(store: Store) -> None:
     put_queue(store)
     push(store, message())

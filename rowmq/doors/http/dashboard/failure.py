@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import NamedTuple
 
+from rowmq.core.excerpt import GAP
 from rowmq.core.history import FailedAttempt
-from rowmq.doors.http.dashboard.payload import cut, lines
+from rowmq.core.monitor import Excerpt
+from rowmq.doors.http.dashboard.payload import lines
 from rowmq.doors.http.dashboard.words import visible
 
-LONGEST_ERROR = 20_000
-"""How many characters of an error are shown."""
 LONGEST_HEADLINE = 300
 TRACEBACK = "Traceback (most recent call last)"
 
@@ -21,6 +21,7 @@ class Failure(NamedTuple):
     text: str | None
     """All of it, if the headline is not all."""
     size: int
+    """Bytes of the error, all of it."""
     is_cut: bool
 
     @property
@@ -30,12 +31,12 @@ class Failure(NamedTuple):
         return None if begun is None else self.attempt.ended_at - begun
 
 
-def failure(attempt: FailedAttempt) -> Failure:
+def failure(known: Excerpt) -> Failure:
     """A failed attempt as it is shown."""
-    text, size = cut(attempt.error, LONGEST_ERROR)
-    first = headline(attempt.error)
-    whole = first == attempt.error.strip()
-    return Failure(attempt, first, None if whole else lines(text), size, size > LONGEST_ERROR)
+    error = known.attempt.error
+    first = headline(error)
+    whole = first == error.strip()
+    return Failure(known.attempt, first, None if whole else lines(error), known.size, known.is_cut)
 
 
 def headline(error: str) -> str:
@@ -46,7 +47,7 @@ def headline(error: str) -> str:
     >>> headline("no route\nto host")
     'no route'
     """
-    said = [line for line in error.splitlines() if line.strip()] or [""]
+    said = [line for line in error.splitlines() if line.strip() not in ("", GAP.strip())] or [""]
     if TRACEBACK not in error:
         return _short(said[0])
     # What an exception says may go on for lines, which are not indented like the frames before it.

@@ -66,7 +66,7 @@ async def by_state(call: Call) -> Answer:
             name, state, where=where, since=since, until=until, place=place, limit=PAGE, now=call.now
         )
 
-    return await _listed(call, state, form, look, errors=state is State.DEAD)
+    return await _listed(call, state, form, look)
 
 
 async def failed(call: Call) -> Answer:
@@ -76,18 +76,16 @@ async def failed(call: Call) -> Answer:
     def look(place: Place | None) -> Sheet:
         return monitor_of(call).failed(name, search.text, place=place, limit=PAGE, now=call.now)
 
-    return await _listed(call, FAILED, Form({"text": search.text}), look, errors=True)
+    return await _listed(call, FAILED, Form({"text": search.text}), look)
 
 
-async def _listed(
-    call: Call, tab: str, form: Form, look: Callable[[Place | None], Sheet], *, errors: bool
-) -> Answer:
+async def _listed(call: Call, tab: str, form: Form, look: Callable[[Place | None], Sheet]) -> Answer:
     """A page of a list; if what is looked for makes no sense, the same page with nothing but why."""
     name, search = call.path["queue"], call.query
     list_name = f"{tab} {name}"
     place = place_of(call, list_name, search.place)
     seek = _nothing if form.wrong else look
-    found, sheet, items = await call.run(lambda: _read(call, lambda: seek(place), errors=errors))
+    found, sheet, items = await call.run(lambda: _read(call, lambda: seek(place)))
     following = None if sheet.place is None else place_text(call, list_name, sheet.place)
     return page(
         call,
@@ -103,20 +101,18 @@ async def _listed(
     )
 
 
-def _read(call: Call, look: Callable[[], Sheet], *, errors: bool) -> tuple[Standing, Sheet, list[Item]]:
+def _read(call: Call, look: Callable[[], Sheet]) -> tuple[Standing, Sheet, list[Item]]:
     """How the queue stands, and a page of its list; away from the event loop."""
     found, sheet = standing(call, call.path["queue"]), look()
     may = call.principal.may
     # What failed here may be in another queue by now.
     shown = [each for each in sheet.records if may(Right.READ, each.queue)]
-    return found, sheet, [_item(call, each, errors=errors) for each in shown]
+    return found, sheet, [_item(each, sheet) for each in shown]
 
 
-def _item(call: Call, record: Record, *, errors: bool) -> Item:
-    failures = call.broker.store.history.failures(record.id) if errors else []
-    sought = call.query.text.lower()
-    said = next((each.error for each in reversed(failures) if sought in each.error.lower()), "")
-    return Item(record, preview(record.body), headline(said) if said else "")
+def _item(record: Record, sheet: Sheet) -> Item:
+    wrong = sheet.failures.get(record.seq)
+    return Item(record, preview(record.body), headline(wrong.attempt.error) if wrong else "")
 
 
 def _nothing(_place: Place | None) -> Sheet:

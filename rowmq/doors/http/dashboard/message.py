@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from rowmq.core.history import Record
+from rowmq.core.monitor import MOST_LOOKED
 from rowmq.core.outcome import State
 from rowmq.core.queue import Queue
 from rowmq.doors.http.answer import Answer
@@ -16,7 +17,7 @@ from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import HEADERS, page, redirect
 from rowmq.doors.http.dashboard.links import link
 from rowmq.doors.http.dashboard.payload import shown as payload_shown
-from rowmq.doors.http.dashboard.standing import names_for
+from rowmq.doors.http.dashboard.standing import monitor_of, names_for
 from rowmq.doors.http.refusal import Refusal
 from rowmq.doors.http.route import Route
 from rowmq.doors.right import Right
@@ -25,6 +26,8 @@ BYTES = "application/octet-stream"
 SANDBOX = "default-src 'none'; sandbox; frame-ancestors 'none'"
 MOST_FAILURES = 100
 """How many failed attempts are shown, the newest of them."""
+LONGEST_ERROR = 20_000
+"""How many characters of an error are shown."""
 MOST_METADATA = 200
 LINKS = ("rowmq.replay_of", "rowmq.copy_of")
 """Metadata that names another message."""
@@ -97,6 +100,7 @@ async def shown(call: Call, *, asked: str = "", form: Form | None = None, status
         formats=copying.formats(found),
         pushes=bool(call.principal.rights.get(Right.PUSH)),
         can=possible(found.state),
+        most=MOST_LOOKED,
     )
 
 
@@ -119,10 +123,10 @@ def possible(state: State) -> dict[str, bool]:
 
 def _about(call: Call, found: Record) -> About:
     store = call.broker.store
-    failed = store.history.failures(found.id)
-    failures = [failure(each) for each in failed[-MOST_FAILURES:]]
+    failed = monitor_of(call).failures(found.seq, limit=MOST_FAILURES, longest=LONGEST_ERROR)
+    failures = [failure(each) for each in failed.last]
     queue = store.queues.get(found.queue)
-    return About(found, queue, failures, len(failed), names_for(call, found.queue))
+    return About(found, queue, failures, failed.total, names_for(call, found.queue))
 
 
 def _ids(text: Any) -> list[UUID]:

@@ -89,18 +89,6 @@ def lines(text: str) -> str:
     return "\n".join("\t".join(visible(each) for each in part.split("\t")) for part in parts)
 
 
-def cut(text: str, longest: int) -> tuple[str, int]:
-    r"""The beginning and the end of a text, with a gap if it is too long, and how long it is.
-
-    Both count: what was called is at the one end of a traceback, and what went wrong at the other.
-
-    >>> cut("abcdefghij", 4)
-    ('ab\n…\nij', 10)
-    """
-    half = longest // 2
-    return (text if len(text) <= longest else f"{text[:half]}\n…\n{text[-half:]}"), len(text)
-
-
 def dump(body: bytes) -> str:
     r"""Bytes in hexadecimal, sixteen a line, with their places and what of them is text.
 

@@ -9,11 +9,13 @@ import msgspec
 from rowmq.core.errors import InvalidSetting, ScheduleNotFound
 from rowmq.core.history import Schedule
 from rowmq.core.message import Batch
+from rowmq.core.monitor import Plan
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import words
 from rowmq.doors.http.dashboard.frame import page, redirect
 from rowmq.doors.http.dashboard.links import link
+from rowmq.doors.http.dashboard.standing import monitor_of
 from rowmq.doors.http.refusal import forbidden
 from rowmq.doors.http.route import Route
 from rowmq.doors.right import Right
@@ -35,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Line(NamedTuple):
     """A schedule as the page shows it."""
 
-    schedule: Schedule
+    schedule: Plan
     rule: str
     excerpt: str
 
@@ -43,7 +45,7 @@ class Line(NamedTuple):
 async def schedules(call: Call) -> Answer:
     """The schedules whose queues you may read, by name."""
     asked: Asked = call.query
-    known = await call.run(call.broker.store.schedules.list)
+    known = await call.run(monitor_of(call).plans)
     allowed = [each for each in known if call.principal.may(Right.READ, each.queue)]
     sought = asked.q.casefold()
     found = [each for each in allowed if sought in each.name.casefold() or sought in each.queue.casefold()]
@@ -66,12 +68,11 @@ def told(spec: str) -> str:
     return f"{rule.cron} {rule.timezone}"
 
 
-def excerpt(schedule: Schedule) -> str:
+def excerpt(plan: Plan) -> str:
     """The beginning of what is pushed."""
-    message = schedule.message
-    if message.binary:
-        return f"{len(message.body):,} bytes"
-    text = message.body[: 4 * EXCERPT].decode(errors="replace")
+    if plan.binary:
+        return f"{plan.size:,} bytes"
+    text = plan.body[: 4 * EXCERPT].decode(errors="replace")
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
 
 

@@ -69,8 +69,8 @@ async def stats(call: Call) -> Answer:
 async def purge(call: Call) -> Answer:
     """Delete what still waits in a queue, or what is in one state."""
     name, said, queues = call.path["queue"], call.body, call.broker.store.queues
-    before = reading.maybe_moment(said.before)
-    return counted(await call.run(lambda: queues.purge(name, state=said.state, before=before, now=call.now)))
+    chosen = {"state": said.state, "before": reading.maybe_moment(said.before), "limit": said.limit}
+    return counted(await call.run(lambda: queues.purge(name, **chosen, now=call.now)))
 
 
 async def pause(call: Call) -> Answer:

@@ -88,7 +88,7 @@ def test_a_long_error_is_cut_in_the_middle(mq: Client, visitor: Visitor) -> None
     queue.claim()[0].kill("first\n" + "x\n" * 100_000 + "last")
     page = visitor.sees("messages", id)
     assert len(page) < 60_000
-    assert "The middle of 200,010 characters is left out" in page
+    assert "The middle of 195.3 KiB is left out" in page
     assert "first\n" in page
     assert "\nlast</pre>" in page
 

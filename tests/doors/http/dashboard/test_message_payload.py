@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rowmq.doors.http.dashboard import failure, payload, queue
 from rowmq.doors.http.dashboard import tree as tree_module
-from rowmq.doors.http.dashboard.payload import LONGEST_DUMP, LONGEST_TEXT, Kind, cut, lines, shown
+from rowmq.doors.http.dashboard.payload import LONGEST_DUMP, LONGEST_TEXT, Kind, lines, shown
 from rowmq.doors.http.dashboard.tree import DEEPEST, LONGEST_VALUE, MOST_NODES, Node, tree_of
 
 
@@ -131,12 +131,6 @@ def test_an_empty_payload_is_an_empty_text() -> None:
 def test_nothing_hides_in_a_text_or_a_tree(hidden: str) -> None:
     assert tree(json.dumps([hidden])).children[0].text == f"⟨U+{ord(hidden):04X}⟩"
     assert lines(f"a{hidden}\nb") == f"a⟨U+{ord(hidden):04X}⟩\nb"
-
-
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    text, size = cut("a" * 100 + "z" * 100, 20)
-    assert (text, size) == ("a" * 10 + "\n…\n" + "z" * 10, 200)
-    assert cut("short", 20) == ("short", 5)
 
 
 @given(st.binary() | st.text().map(str.encode), st.booleans())

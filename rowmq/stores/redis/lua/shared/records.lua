@@ -1,7 +1,12 @@
 -- Messages as they are shown: each its row and behind it what was said, both as they are kept.
 
--- {all seqs in one text, messages, of each queue among them {id, name, attempts at most or ''}}
-local function shown(some)
+local function all_said(seqs)
+  return values_of('m:', seqs)
+end
+
+-- {all seqs in one text, messages, of each queue among them {id, name, attempts at most or ''}}; `said_by` reads what
+-- messages say, if that is not to be all.
+local function shown(some, said_by)
   local seqs, messages, queues, seen = {}, {}, {}, {}
   for place, row in ipairs(some) do
     seqs[place] = row.seq
@@ -11,7 +16,7 @@ local function shown(some)
       table.insert(queues, { row.q, queue.name, queue.max_attempts and text(queue.max_attempts) or '' })
     end
   end
-  for place, said in ipairs(values_of('m:', seqs)) do
+  for place, said in ipairs((said_by or all_said)(seqs)) do
     messages[place] = packed_row(some[place]) .. said
   end
   return { table.concat(seqs), messages, queues }
