@@ -133,6 +133,8 @@ def test_a_server_that_may_evict_messages_is_refused_unless_the_url_allows_it(
             open_store(server.url)
         with closing(open_store(f"{server.url}?eviction=allow")) as store:
             assert store.queues.list() == []
+            assert store.durability.grade == "C"
+            assert store.durability.because.startswith("maxmemory-policy=allkeys-lru: messages may be thrown")
 
 
 def test_keys_of_another_layout_are_refused(server: Server, admin: redis.Redis) -> None:

@@ -19,6 +19,11 @@ _GRADES = {
 
 def durability(server: Server) -> Durability:
     """What an acknowledged write survives."""
+    policy = _policy(server)
+    if policy != "noeviction":
+        return Durability(
+            "C", f"maxmemory-policy={policy}: messages may be thrown away to make room for others"
+        )
     try:
         found = settings(server, "appendonly", "appendfsync", "no-appendfsync-on-rewrite")
     except StoreUnavailable:
@@ -39,12 +44,20 @@ def check(server: Server) -> None:
     version = tuple(int(part) for part in known.get("redis_version", "0").split(".")[:2])
     if version < OLDEST:
         raise StoreUnavailable(f"Redis {known.get('redis_version')} is too old: RowMQ needs 7.0 or later")
-    policy = known.get("maxmemory_policy", "noeviction")
+    policy = _policy_in(known)
     if policy != "noeviction" and not server.options.evicting:
         raise InvalidSetting(
             f"this Redis may evict messages (maxmemory-policy {policy}); set it to noeviction, "
             "or accept the loss with eviction=allow in the URL"
         )
+
+
+def _policy(server: Server) -> str:
+    return _policy_in(info(server))
+
+
+def _policy_in(known: Mapping[str, str]) -> str:
+    return known.get("maxmemory_policy", "noeviction")
 
 
 def info(server: Server) -> dict[str, str]:
