@@ -17,8 +17,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh tests/install_packages.sh python3-venv
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "Python's venv module is missing: install the package python3-venv, then run make again." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev,postgres,mysql,redis,spark]'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,postgres,mysql,redis,spark]'
 	@touch $@
 
 run: $(STAMP) ## serve rowmq.db, and the dashboard, at http://127.0.0.1:9999
