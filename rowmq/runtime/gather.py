@@ -38,6 +38,8 @@ HOPE = 0.002
 """Seconds for which it waits for half as many as came the last time: who was answered often asks again."""
 HANDS = 4
 """Threads for everything that is not gathered."""
+ASIDE = 4
+"""Threads for what people look at and have done in bulk, so that programs never wait for it."""
 Held = Receipt | Claim
 T = TypeVar("T")
 Called = Callable[[Sequence[Any]], Sequence[Any]]
@@ -107,6 +109,7 @@ class Gather:
         self._since = 0.0
         self._bytes = 0
         self._hands = ThreadPoolExecutor(HANDS, thread_name_prefix="rowmq-hand")
+        self._aside = ThreadPoolExecutor(ASIDE, thread_name_prefix="rowmq-aside")
         self._thread = threading.Thread(target=self._run, name="rowmq-gather", daemon=True)
         self._polls = LongPolls(store, self._claimed, self.give_back)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -126,6 +129,7 @@ class Gather:
             self._changed.notify()
         await self._loop.run_in_executor(None, self._thread.join)
         self._hands.shutdown(wait=False)
+        self._aside.shutdown(wait=False)
 
     def rest(self) -> None:
         """Answer everybody who waits for messages, now and from now on, with what there is."""
@@ -186,6 +190,10 @@ class Gather:
     async def run(self, call: Callable[[], T]) -> T:
         """Anything else, in a thread of a few."""
         return await self._loop.run_in_executor(self._hands, call)
+
+    async def aside(self, call: Callable[[], T]) -> T:
+        """What may take long, in a thread of a few others: nobody waits for it but who asks aside, too."""
+        return await self._loop.run_in_executor(self._aside, call)
 
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
         """Release what nobody is there for any more; the attempt does not count."""

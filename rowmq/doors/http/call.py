@@ -48,6 +48,8 @@ class Call:
     query: Any
     body: Any
     now: datetime | None = None
+    aside: bool = False
+    """Whether what is run for it may take long, and must not be in the way of others."""
 
     def demand(self, right: Right, *names: str) -> None:
         """Refuse, unless the caller has the right on each of these queues or topics."""
@@ -61,7 +63,7 @@ class Call:
 
     async def run(self, call: Callable[[], T]) -> T:
         """Have anything done that is not gathered, away from the event loop."""
-        return await self.broker.gather.run(call)
+        return await (self.broker.gather.aside if self.aside else self.broker.gather.run)(call)
 
     async def push(self, batch: Batch) -> Pushed:
         """Push one batch; raises what the store answers it with."""

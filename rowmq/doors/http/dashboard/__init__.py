@@ -23,10 +23,11 @@ from rowmq.doors.http.dashboard import (
     schedules,
     topics,
 )
-from rowmq.doors.http.dashboard.board import BOARD, Board
+from rowmq.doors.http.dashboard.board import BOARD, TOLD, Board
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import sorry
 from rowmq.doors.http.dashboard.links import ROOT, name_of
+from rowmq.doors.http.dashboard.reading import now_of
 from rowmq.doors.http.dashboard.session import CSRF, check_csrf
 from rowmq.doors.http.problem import refuse
 from rowmq.doors.http.request import Request
@@ -39,6 +40,7 @@ PAGES = (
     *(consumers, topics, schedules, archives, reports, health),
 )
 """The modules that have pages: each has its ROUTES."""
+Endpoint = Callable[[Call], Awaitable[Answer]]
 
 
 def family(settings: Settings) -> Family:
@@ -57,11 +59,25 @@ def _dressed(board: Board, route: Route) -> Route:
         return tell(broker, request)
 
     if route.method != "POST":
-        return replace(route, known=known)
-    return replace(route, known=known, body=bytes, endpoint=_checked(route.endpoint))
+        return replace(route, known=known, endpoint=_aside(route, route.endpoint))
+    return replace(route, known=known, body=bytes, endpoint=_aside(route, _checked(route.endpoint)))
 
 
-def _checked(endpoint: Callable[[Call], Awaitable[Answer]]) -> Callable[[Call], Awaitable[Answer]]:
+def _aside(route: Route, endpoint: Endpoint) -> Endpoint:
+    """An endpoint in nobody's way, whose page goes by the store's clock and not by this machine's."""
+    asks = not (route.open or route.lasts)
+
+    @wraps(endpoint)
+    async def aside(call: Call) -> Answer:
+        call.aside = True
+        if asks:
+            call.request.scope[TOLD] = await now_of(call)
+        return await endpoint(call)
+
+    return aside
+
+
+def _checked(endpoint: Endpoint) -> Endpoint:
     @wraps(endpoint)
     async def checked(call: Call) -> Answer:
         call.body = Form.read(call.body)

@@ -37,6 +37,7 @@ from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import words
 from rowmq.doors.http.dashboard.assets import address
+from rowmq.doors.http.dashboard.board import told
 from rowmq.doors.http.dashboard.links import link
 from rowmq.doors.http.dashboard.session import NOTICE, Visit, notice_cookie, notice_of, visit_of
 from rowmq.doors.http.guard import ELSEWHERE
@@ -83,7 +84,8 @@ def rendered(
 ) -> Answer:
     """A page for a request that may have come to no call, because it was refused."""
     visit, notice = visit_of(request), notice_of(request)
-    context = {**_context(visit, now or utc_now()), "notice": notice, "status": status, **values}
+    known = _context(visit, now or told(request) or utc_now())
+    context = {**known, "notice": notice, "status": status, **values}
     text = environment().get_template(template).render(context)
     return Answer(status, text.encode(errors="replace"), HTML, _headers(visit, shown=notice is not None))
 
@@ -148,6 +150,7 @@ def _context(visit: Visit | None, now: datetime) -> dict[str, Any]:
         "who": who,
         "csrf_value": "" if visit is None else visit.csrf,
         "leaves": visit is not None and visit.leaves,
+        "enters": visit is not None and visit.enters,
         "now": now,
         "ago": lambda moment: words.ago(moment, now),
         "may": lambda right, name: who.may(Right(right), name),

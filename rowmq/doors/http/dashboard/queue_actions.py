@@ -9,10 +9,12 @@ from rowmq.core.queue import Queue
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import queue, settings_form
+from rowmq.doors.http.dashboard.board import board_of
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import redirect
 from rowmq.doors.http.dashboard.links import link
 from rowmq.doors.http.dashboard.reading import moment_in, now_of, state_in, whole_in
+from rowmq.doors.http.dashboard.slices import Slices, in_time
 from rowmq.doors.http.dashboard.words import total
 from rowmq.doors.http.route import Route
 from rowmq.doors.right import Right
@@ -55,9 +57,11 @@ async def purge(call: Call, form: Form) -> str | None:
     state, before = state_in(form, "state"), moment_in(form, "before", await now_of(call))
     if form.wrong:
         return None
-    count = await call.run(lambda: queues.purge(name, state=state, before=before, now=call.now))
     what = "waiting" if state is None else str(state)
-    return f"purged {_messages(count, what)} of {name}"
+    purged = await _in_time(
+        call, lambda most: queues.purge(name, state=state, before=before, limit=most, now=call.now)
+    )
+    return f"purged {_messages(purged.done, what)} of {name}{_so_far(purged)}"
 
 
 async def redrive(call: Call, form: Form) -> str | None:
@@ -69,14 +73,16 @@ async def redrive(call: Call, form: Form) -> str | None:
     if to is not None:
         call.demand(Right.MANAGE, to)
     try:
-        count = await call.run(lambda: history.redrive(name, to=to, limit=limit, now=call.now))
+        redriven = await _in_time(
+            call, lambda most: history.redrive(name, to=to, limit=most, now=call.now), limit
+        )
     except (InvalidInput, Refused) as error:
         if to is None:
             raise
         form.wrong["to"] = str(error)
         return None
     where = "" if to is None else f" to {to}"
-    return f"redrove {_messages(count)} of {name}{where}"
+    return f"redrove {_messages(redriven.done)} of {name}{where}{_so_far(redriven)}"
 
 
 async def bind(call: Call, form: Form) -> str | None:
@@ -117,6 +123,16 @@ async def _put(call: Call, form: Form, changes: dict[str, Any]) -> None:
         await call.run(lambda: queues.put(name, changes, now=call.now))
     except (InvalidInput, Refused) as error:
         form.wrong["dead_letter"] = str(error)
+
+
+async def _in_time(call: Call, change: Callable[[int], int], limit: int | None = None) -> Slices:
+    """Change messages for as long as a request has time."""
+    within = board_of(call.request).request_timeout
+    return await call.run(lambda: in_time(change, limit, within))
+
+
+def _so_far(done: Slices) -> str:
+    return " so far; press again for the rest" if done.more else ""
 
 
 def _messages(count: int, what: str = "") -> str:

@@ -9,6 +9,7 @@ from rowmq.core.outcome import State
 from rowmq.core.spans import span_of
 from rowmq.core.where import Condition, Where, condition_of
 from rowmq.doors.http.call import Call
+from rowmq.doors.http.dashboard.board import told
 from rowmq.doors.http.dashboard.form import Form
 
 LARGEST_LIMIT = 2**31 - 1
@@ -24,8 +25,9 @@ def noting(form: Form, name: str) -> Iterator[None]:
 
 
 async def now_of(call: Call) -> datetime:
-    """What the store's clock says."""
-    return await call.run(call.broker.store.now) if call.now is None else call.now
+    """What the store's clock says, or has said already for this request."""
+    known = call.now or told(call.request)
+    return await call.run(call.broker.store.now) if known is None else known
 
 
 def state_in(form: Form, name: str) -> State | None:

@@ -35,6 +35,8 @@ class Visit:
     secure: bool
     leaves: bool = False
     """Whether there is a session to end."""
+    enters: bool = True
+    """Whether he has come in, and is not at the door."""
 
     def cookie(self, name: str, value: str, lasts: timedelta) -> str:
         """The header that sets a cookie; one that lasts no time is taken back."""
@@ -70,7 +72,7 @@ class Sessions:
 
     def stranger(self, broker: Broker, request: Request) -> Principal:  # noqa: ARG002 - as routes ask for it
         """Nobody yet: somebody at the door, who may do nothing."""
-        return self._visit(request, Principal("nobody", {}), b"door")
+        return self._visit(request, Principal("nobody", {}), b"door", enters=False)
 
     def begin(self, request: Request, token: str) -> str:
         """The session of who has this token. Raises Refusal 401, or 429 if there were too many failures."""
@@ -86,9 +88,17 @@ class Sessions:
         until = int.from_bytes(said[NONCE : NONCE + MOMENT])
         return said[NONCE + MOMENT :] if self._now().timestamp() < until else None
 
-    def _visit(self, request: Request, who: Principal, identity: bytes, *, leaves: bool = False) -> Principal:
+    def _visit(
+        self,
+        request: Request,
+        who: Principal,
+        identity: bytes,
+        *,
+        leaves: bool = False,
+        enters: bool = True,
+    ) -> Principal:
         csrf = urlsafe_b64encode(self._sealing.tag(CSRF, identity)).decode()
-        request.scope[VISIT] = Visit(who, csrf, self._sealing, self._secure, leaves)
+        request.scope[VISIT] = Visit(who, csrf, self._sealing, self._secure, leaves, enters)
         return who
 
 

@@ -43,7 +43,7 @@
     if (event.key === "Escape" && ask) close(ask, true);
     if (event.key === "Tab" && ask) stay(ask, event);
     if (event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !event.target.closest("input, textarea, select")) {
-      const search = document.querySelector("input[type=search]");
+      const search = document.querySelector("main input[type=search]") || document.querySelector("input[type=search]");
       if (search) {
         event.preventDefault();
         search.focus();
