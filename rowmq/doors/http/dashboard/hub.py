@@ -15,8 +15,8 @@ from rowmq.runtime.log import event, first_line, logger
 
 MOST = 300
 """How many may watch at once in one process."""
-PAUSE, TIMES = 0.9, 20.0
-"""Seconds between two looks, and how many times as long as the last one took, at least."""
+PAUSE, TIMES, LONGEST = 0.9, 20.0, 1.5
+"""Seconds between two looks: at least; so many times as long as the last one took; and at most."""
 PATIENCE = 2.0
 """Seconds until the next look after one that failed."""
 SLICE = 0.25
@@ -116,7 +116,7 @@ class Hub:
             started = time.monotonic()
             try:
                 await self._look(gather, look)
-                pause, failing = max(PAUSE, TIMES * (time.monotonic() - started)), False
+                pause, failing = pause_after(time.monotonic() - started), False
             except Exception as error:  # noqa: BLE001 - the loop must outlive whatever goes wrong
                 if not failing:
                     _complain(error)
@@ -133,7 +133,7 @@ class Hub:
             self.leave(viewer)
         watching = list(self._viewers)
         if watching:
-            sight = await gather.run(lambda: look(watching))
+            sight = await gather.aside(lambda: look(watching))
             for viewer in watching:
                 viewer.offer(sight)
 
@@ -147,6 +147,15 @@ class Hub:
     def _say_trouble(self) -> None:
         for viewer in self._viewers:
             viewer.say("trouble", "The store does not answer")
+
+
+def pause_after(took: float) -> float:
+    """Seconds to rest after a look: a store that is slow is asked less often, and pages stay current.
+
+    >>> pause_after(0.01), pause_after(0.06), pause_after(0.4)
+    (0.9, 1.2, 1.5)
+    """
+    return min(LONGEST, max(PAUSE, TIMES * took))
 
 
 def _complain(error: Exception) -> None:
