@@ -8,18 +8,19 @@ from typing import NamedTuple
 import msgspec
 
 from rowmq.core.errors import InvalidSetting
-from rowmq.core.history import ConsumerInfo, Schedule
-from rowmq.core.monitor import Sample
+from rowmq.core.history import ConsumerInfo
+from rowmq.core.monitor import Plan, Sample
 from rowmq.core.spans import written
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import settings_fields, settings_form
-from rowmq.doors.http.dashboard.figures import SPANS, Reach, Times, activity, begins, charts
+from rowmq.doors.http.dashboard.board import told
+from rowmq.doors.http.dashboard.figures import LATE, SPANS, Reach, activity, begins, charts
 from rowmq.doors.http.dashboard.form import Form
 from rowmq.doors.http.dashboard.frame import page
 from rowmq.doors.http.dashboard.links import link
+from rowmq.doors.http.dashboard.row import doings
 from rowmq.doors.http.dashboard.standing import Standing, monitor_of, standing
-from rowmq.doors.http.dashboard.words import NOTHING, took
 from rowmq.doors.http.route import Route
 from rowmq.doors.right import Right
 from rowmq.runtime.rule import Rule
@@ -40,8 +41,9 @@ class About(NamedTuple):
     standing: Standing
     consumers: list[ConsumerInfo]
     topics: list[str]
-    schedules: list[Schedule]
+    schedules: list[Plan]
     samples: list[Sample]
+    hour: list[Sample]
     now: datetime
 
 
@@ -57,6 +59,7 @@ async def shown(
     name = call.path["queue"]
     about = await call.run(lambda: _about(call, name, reach))
     history, values = activity(reach, about.now, about.samples), settings_form.values(about.standing.queue)
+    lately = doings(activity("hour", about.now, about.hour))
     return page(
         call,
         "queue.html",
@@ -66,8 +69,8 @@ async def shown(
         about=about,
         reach=reach,
         charts=charts(reach, history),
-        waits=_both(history.percentiles("waits")),
-        runs=_both(history.percentiles("runs")),
+        waits=lately["wait"].value,
+        runs=lately["run"].value,
         groups=settings_fields.GROUPS,
         values=values,
         was=json.dumps(values),
@@ -106,15 +109,19 @@ def rule_text(spec: str) -> str:
 
 def _about(call: Call, name: str, reach: Reach) -> About:
     store, may = call.broker.store, call.principal.may
-    found, now = standing(call, name), call.now or store.now()
+    found, now = standing(call, name), call.now or told(call.request) or store.now()
     topics = [topic for topic, queue in store.topics.bindings() if queue == name and may(Right.READ, topic)]
-    schedules = [each for each in store.schedules.list() if each.queue == name]
-    samples = monitor_of(call).samples(SPANS[reach][0], begins(reach, now), queue=name, now=call.now)
-    return About(found, store.consumers.list(name, now=call.now), topics, schedules, samples, now)
+    schedules = monitor_of(call).plans(queue=name)
+    hour = _samples(call, name, "hour", now)
+    samples = hour if reach == "hour" else _samples(call, name, reach, now)
+    return About(found, store.consumers.list(name, now=call.now), topics, schedules, samples, hour, now)
 
 
-def _both(times: Times) -> str:
-    return NOTHING if times.median is None else f"{took(times.median)} / {took(times.nearly_all)}"
+def _samples(call: Call, name: str, reach: Reach, now: datetime) -> list[Sample]:
+    """Those of a queue that its charts may show: the last may be to come, and then there are earlier ones."""
+    span = SPANS[reach][0]
+    since = begins(reach, now) - LATE[reach] * span
+    return monitor_of(call).samples(span, since, queue=name, now=call.now)
 
 
 ROUTES = (Route("GET", "/ui/queues/{queue}", queue, Right.READ, over="queue", query=Asked),)

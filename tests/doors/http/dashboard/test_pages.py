@@ -1,7 +1,7 @@
 """Consumers, topics and schedules: what is listed for whom, and what can be done with them."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,6 +9,7 @@ import pytest
 
 from rowmq.core.history import Schedule
 from rowmq.core.message import Message
+from rowmq.core.monitor import Plan
 from rowmq.doors.http.dashboard import consumers, schedules
 from rowmq.runtime.client import Client
 from tests.doors.http.dashboard.visiting import Visitor, known, sentence
@@ -113,12 +114,15 @@ def test_a_schedule_of_another_scheduler_is_shown_as_it_is(mq: Client, visitor: 
 def test_a_long_message_of_a_schedule_is_cut() -> None:
     def of(body: bytes) -> str:
         return schedules.excerpt(
-            Schedule(
+            Plan(
                 name="a",
                 queue="b",
                 spec="",
-                message=Message(id=uuid4(), body=body),
-                next_at=None,  # type: ignore[arg-type] # nobody asks
+                next_at=datetime.now(UTC),
+                paused=False,
+                body=body,
+                binary=False,
+                size=len(body),
             )
         )
 

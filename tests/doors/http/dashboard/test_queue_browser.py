@@ -134,7 +134,7 @@ def test_a_list_is_searched_and_leads_to_its_messages(emails: Client, page: Page
     page.get_by_role("link", name="All of them").click()
     page.wait_for_url("**/ready")
     page.keyboard.press("/")
-    expect(page.locator("#find-id")).to_be_focused()
+    expect(page.locator("#go-id")).to_be_focused()
     id = page.locator("th.message a").first.inner_text()
     page.keyboard.type(id)
     page.keyboard.press("Enter")
