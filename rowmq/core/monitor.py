@@ -20,6 +20,8 @@ LONGEST_EXCERPT = 1024
 """How many bytes of a payload are in a list."""
 LONGEST_REMARK = 4000
 """How many characters of an error are in a list."""
+LARGEST_MEASURED = 2**25
+"""Bytes of a database whose tables are measured by reading it."""
 MOST_SCHEDULES = 10_000
 """How many schedules are listed."""
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)

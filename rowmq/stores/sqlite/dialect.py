@@ -19,14 +19,13 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
+from rowmq.core.monitor import LARGEST_MEASURED
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
 from rowmq.stores.sql.queries import named
 from rowmq.stores.sqlite.watching import Watching
 
-LARGEST_MEASURED = 2**25
-"""Bytes of a file whose tables are measured: SQLite reads all of it for that."""
 PAUSE = 0.005
 """Seconds between tries to set the journal mode."""
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}

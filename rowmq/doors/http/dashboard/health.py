@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from rowmq.core.history import Durability
-from rowmq.core.monitor import Health
+from rowmq.core.monitor import LARGEST_MEASURED, Health
+from rowmq.core.weak import weak_settings
 from rowmq.doors.http.answer import Answer
 from rowmq.doors.http.call import Call
 from rowmq.doors.http.dashboard import words
@@ -46,6 +47,8 @@ async def health(call: Call) -> Answer:
         call,
         "health.html",
         found=found,
+        weak=weak_settings(found.health.settings),
+        measured=LARGEST_MEASURED,
         survives=SURVIVES.get(found.durability.grade, ""),
         warnings=list(warnings(found, asks=board.sessions.asks)),
         store=redacted(call.broker.client.url),
