@@ -113,7 +113,7 @@ class ServerConfig:
     public_url: str | None = option(None, "The URL that callers know this server by, if it is another one.")
     access_log: bool = option(False, "Whether every request is logged.")  # noqa: FBT003
     archive: str | None = option(None, "The folder of the archive, for the dashboard to show.", path=True)
-    reports: str | None = option(None, "The folder of reports, for the dashboard to show.", path=True)
+    reports: str = option("reports", "The folder of reports, for the dashboard to show.", path=True)
 
 
 @dataclass(frozen=True, slots=True)

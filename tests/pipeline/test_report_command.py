@@ -62,7 +62,6 @@ def test_what_cannot_be_is_one_sentence(
 ) -> None:
     (tmp_path / "file").write_text("")
     for arguments, code, words in (
-        ((), 2, "say --to FOLDER"),
         (("--to", "out", "--queue", "nowhere"), 1, "there is no queue 'nowhere'"),
         (("--to", "out", "--from", "nowhere"), 2, "is no archive"),
         (("--to", "file/out"), 2, "name another folder"),

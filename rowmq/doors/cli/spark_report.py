@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rowmq.core.errors import InvalidSetting
 from rowmq.doors.cli.output import moment_text
 from rowmq.doors.cli.session import Session, with_session
 from rowmq.doors.cli.sparking import (
@@ -30,7 +29,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--from", "lake", metavar="LAKE", help="An archive to read together with the store.")
-@click.option("--to", "folder", type=click.Path(path_type=Path), help="The folder that the report goes to.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="The folder that the report goes to; by default one named after the time, for the dashboard.",
+)
 @queue_option
 @period_options("Happened")
 @click.option("--every", type=SPAN, help="The step over time; one that suits the period by default.")
@@ -58,20 +62,20 @@ def report(
     by queue, over time, by consumer and by a metadata key. report.html needs nothing else; tables/ has the
     same as Parquet, CSV and JSON.
     """
-    if folder is None and not dry_run:
-        raise InvalidSetting("say --to FOLDER, which the report is written to")
     url = store_url(session)
     with session.client() as client:
-        start, end = period(client.store.now(), since, until)
+        now = client.store.now()
+    start, end = period(now, since, until)
     read = {"archive": lake, "queue": queue, "since": start, "until": end}
     with spark_job(session, "report", master=master, conf=conf) as spark:
-        if dry_run or folder is None:
+        if dry_run:
             count = _count(spark, url, read)
             session.out.result({"messages": count}, f"Would report on {count:,} messages.")
             return
         from rowmq.pipeline.reporting.report import report as write  # noqa: PLC0415 - Spark is an extra
 
-        _tell(session, write(spark, url, to=folder, every=every, by=by, **read))
+        place = folder or Path(session.config.server.reports) / f"{now:%Y-%m-%d-%H%M%S}"
+        _tell(session, write(spark, url, to=place, every=every, by=by, **read))
 
 
 def _count(spark: "SparkSession", url: str, read: dict[str, Any]) -> int:
