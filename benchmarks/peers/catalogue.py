@@ -23,6 +23,10 @@ class System(NamedTuple):
     arguments: tuple[str, ...] = ()
     alone: bool = False
     """Whether only one worker may work at a time."""
+    processes: int = 1
+    """How many processes work."""
+    again: bool = False
+    """Whether it is an earlier one once more, set up in another way: not for the long matrix."""
 
     @property
     def home(self) -> str:
@@ -37,6 +41,9 @@ class System(NamedTuple):
 
 OWN = tuple(System(store, OURS, "rowmq_adapter.py", arguments=(store,)) for store in STORES[:-1])
 LIMITS = tuple(System(store, BARE, "bare_adapter.py") for store in STORES[:-1])
+GRAPHILE = System(
+    "postgres", "graphile-worker", "graphile-worker_adapter.mjs", (NODE, "graphile-worker@0.18.0")
+)
 PEERS = (
     System("sqlite", "huey", "huey_adapter.py", ("huey==3.5.4",)),
     System("sqlite", "litequeue", "litequeue_adapter.py", ("litequeue==0.9",)),
@@ -48,8 +55,10 @@ PEERS = (
         ("persist-queue==1.1.0",),
         arguments=("batch",),
         alone=True,
+        again=True,
     ),
-    System("postgres", "graphile-worker", "graphile-worker_adapter.mjs", (NODE, "graphile-worker@0.18.0")),
+    GRAPHILE,
+    GRAPHILE._replace(name="graphile-worker, two processes", processes=2, again=True),
     System("postgres", "pgmq", "pgmq_adapter.py", ("pgmq==1.1.4", "psycopg[binary]==3.3.8")),
     System("postgres", "pgqueuer", "pgqueuer_adapter.py", ("pgqueuer[asyncpg]==1.6.0", "uvloop==0.23.0")),
     # 12.36 and later ask for a package (rrule-temporal 2.2.8) that the registry did not have.
@@ -61,7 +70,7 @@ PEERS = (
         "procrastinate_adapter.py",
         ("procrastinate==3.10.0", "psycopg[binary]==3.3.8"),
     ),
-    System("redis", "BullMQ", "bullmq_adapter.mjs", (NODE, "bullmq@6.7.0", "ioredis@5.9.2")),
+    System("redis", "BullMQ", "bullmq_adapter.mjs", (NODE, "bullmq@6.7.0", "ioredis@5.9.2"), processes=2),
     System("redis", "celery", "celery_adapter.py", ("celery[redis]==5.7.0",)),
     System("redis", "dramatiq", "dramatiq_adapter.py", ("dramatiq[redis]==2.2.1",)),
     System("redis", "rq", "rq_adapter.py", ("rq==2.12.0",)),

@@ -13,20 +13,23 @@ from benchmarks.peers.session import Session, Use, Worked
 
 Figures = dict[str, float | None]
 BELIEVED = 0.3
-"""Seconds that a step must last before its rate says how many messages the next one should have."""
+"""Seconds that a step must last before its rate is believed."""
+FASTER = 1.5
+"""A rate so many times that of a smaller step is still growing: a larger step may be faster again."""
 SINGLES = 200
 """Messages that the bare loop takes one by one, at most."""
 
 
 def pilot(session: Session) -> float:
-    """About how many a second it handles: ever larger steps, until one lasts long enough to be believed."""
-    count = FEW
+    """About how many a second it handles: ever larger steps, until one is long and not much faster."""
+    count, before, plan = FEW, 0.0, session.plan
     while True:
-        pushed, _ = session.enqueue(count, session.plan.batch)
-        worked = session.work(pushed)
-        if worked.span.seconds >= BELIEVED or count >= session.plan.messages or pushed < count:
-            return worked.rate
-        count = min(4 * count, session.plan.messages)
+        pushed, _ = session.enqueue(count, plan.batch)
+        rate, seconds = (worked := session.work(pushed)).rate, worked.span.seconds
+        steady = seconds >= BELIEVED and rate < FASTER * before
+        if steady or seconds >= plan.seconds or pushed < count or count >= plan.messages:
+            return rate
+        count, before = min(4 * count, plan.messages), rate
 
 
 def whole(session: Session) -> Figures:

@@ -106,7 +106,8 @@ class Run:
                         self._progress.say(f"{spots.kind}, {case}, round {number + 1}: {system.name}")
                         self._tried(spots, system, case, partial(self._round, spots, system, case, number))
         if self.options.crowd and spots.kind != "sqs":
-            best = self.book.best(spots.kind, MAIN, "work", self.options.peers, {OURS, BARE})
+            again = {system.name for system in systems if system.again}
+            best = self.book.best(spots.kind, MAIN, "work", self.options.peers, {OURS, BARE} | again)
             for system in systems:
                 if system.name in (OURS, *best):
                     self._tried(spots, system, "long matrix", partial(self._matrix, spots, system))

@@ -64,7 +64,7 @@ class Stage:
 
     def __init__(self, system: System, spots: Places, plan: Plan, crowd: Crowd, stack: ExitStack) -> None:
         self._system, self._spots, self._plan, self._crowd, self._stack = system, spots, plan, crowd, stack
-        session = self._opened()
+        session = self._opened(system.processes)
         self.empty = Scene(session, plan.scaled(pilot(session)), {})
 
     def scene(self, case: str) -> Scene:
@@ -75,15 +75,15 @@ class Stage:
             BOTH: lambda session: self._seed(session) | self._fill(session),
             HELD: self._hold,
         }
-        session = self._opened()
-        pilot(session)
         build = builders.get(case)
-        crowd = build(session) if build else self._add(session, case)
-        return Scene(session, self.empty.messages, crowd)
+        session = self._opened(self._system.processes if build else int(case.partition(" ")[0]))
+        pilot(session)
+        return Scene(session, self.empty.messages, build(session) if build else {})
 
-    def _opened(self) -> Session:
+    def _opened(self, processes: int) -> Session:
+        system = self._system._replace(processes=processes)
         place = self._stack.enter_context(self._spots.fresh())
-        return self._stack.enter_context(Session(self._system, place, self._plan))
+        return self._stack.enter_context(Session(system, place, self._plan))
 
     def _fill(self, session: Session) -> Figures:
         filled, _ = session.enqueue(self._crowd.waiting, session.plan.batch, FILLING)
@@ -94,10 +94,6 @@ class Stage:
         made = session.control.ask("seed", finished=self._crowd.finished, size=session.plan.size)
         session.place.rest()
         return {"finished": made["finished"]}
-
-    def _add(self, session: Session, case: str) -> Figures:
-        session.workers += [session.another() for _ in range(int(case.split(maxsplit=1)[0]) - 1)]
-        return {}
 
     def _hold(self, session: Session) -> Figures:
         """Work on for that long while the transaction is open; what counts comes afterwards."""

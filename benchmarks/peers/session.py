@@ -69,7 +69,7 @@ class Session:
                 "servers", []
             )
             self.said = self.control.ask("describe")
-            self.workers.append(self.another())
+            self.workers += [self.another() for _ in range(self.system.processes)]
         except BaseException:
             self._stack.close()
             raise

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONCURRENCY = 20
+POLLING = 0.1
+"""Its default of 5 s is what a message waits for when its wake-up comes while the worker is fetching."""
 
 
 class Procrastinate(AsyncPeer):
@@ -27,7 +29,8 @@ class Procrastinate(AsyncPeer):
         return {
             "version": version("procrastinate"),
             "settings": f"async task, concurrency={CONCURRENCY} (its how-to on concurrency),"
-            " batch_defer_async, LISTEN on, jobs kept (delete_jobs='never', its default); it"
+            " batch_defer_async, LISTEN on, fetch_job_polling_interval=0.1 for wake-ups that come while it"
+            " fetches, jobs kept (delete_jobs='never', its default); it"
             " fetches one job a call",
         }
 
@@ -60,7 +63,12 @@ class Procrastinate(AsyncPeer):
     async def _work(self) -> None:
         """Its worker stops in good order when its task is cancelled; how it ended is of no interest then."""
         self.task = asyncio.create_task(
-            self.app.run_worker_async(queues=["q"], concurrency=CONCURRENCY, install_signal_handlers=False)
+            self.app.run_worker_async(
+                queues=["q"],
+                concurrency=CONCURRENCY,
+                fetch_job_polling_interval=POLLING,
+                install_signal_handlers=False,
+            )
         )
         with suppress(asyncio.CancelledError):
             await self.task
