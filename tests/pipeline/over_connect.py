@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 def main(url: str, folder: str) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark: Any = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")
+    spark: Any = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     found = spark.read.format("rowmq").options(url=url, queue="jobs").load()
     assert found.count() == 100  # Spark has found the format by itself
     register(spark)

@@ -54,7 +54,8 @@ def export(
     chosen = form_of(path, form)
     rows, seen = counted(_fit(messages, chosen))
     parts = rows if files is None else rows.repartition(files)
-    writer = parts.write.mode("overwrite" if overwrite else "errorifexists").option("timestampFormat", MOMENT)
+    mode = "overwrite" if overwrite else "error"  # whose longer name Spark Connect does not know
+    writer = parts.write.mode(mode).option("timestampFormat", MOMENT)
     options = CSV_OPTIONS if chosen is Form.CSV else {}
     writer.options(**options).format(chosen.value).save(path)
     return int(seen.get["rows"])
