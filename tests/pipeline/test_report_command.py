@@ -2,12 +2,15 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from rowmq.doors.http.dashboard.reports import newest
+from rowmq.runtime.config import load
 from rowmq.stores import open_store
 from tests.doors.program import Program
 from tests.pipeline.history_sample import history
@@ -55,6 +58,14 @@ def test_a_dry_run_counts_and_writes_nothing(
     said = rowmq("report", "--url", url, "--queue", "emails", "--to", "out", "--dry-run")
     assert said.out.startswith("Would report on ")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_report_goes_where_the_dashboard_looks_unless_one_says_otherwise(
+    spark: SparkSession, rowmq: Program, url: str, tmp_path: Path
+) -> None:
+    rowmq("report", "--url", url, "--queue", "emails")
+    (made,) = newest(str(tmp_path / load({}).server.reports))
+    assert made.name == f"{datetime.now(UTC):%Y-%m-%d}-{made.name[-6:]}"
 
 
 def test_what_cannot_be_is_one_sentence(

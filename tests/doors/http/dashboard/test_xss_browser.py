@@ -24,6 +24,7 @@ HEARS = """
         });
     });
 """
+ADVICE = ("status of 422", "Autofocus processing was blocked", "[DOM] Password forms should have")
 ALIEN = """() => {
     const leads = ['href', 'src', 'action', 'formaction', 'data', 'xlink:href'];
     const ours = value => value === '' || /^[/#]/.test(value);
@@ -63,8 +64,8 @@ class Looked:
         self.heard.append(said)
 
     def listen(self, said: str) -> None:
-        """What the console says; it may say that a page's own status is 422, and who has the focus."""
-        if "status of 422" not in said and "Autofocus processing was blocked" not in said:
+        """What the console says; it may say a page's own status, who has the focus, and give advice."""
+        if not any(each in said for each in ADVICE):
             self.hear(f"console: {said}")
 
     def close(self, dialog: Dialog) -> None:
