@@ -183,11 +183,13 @@ def test_a_redrive_and_a_binding_are_done_by_keyboard(emails: Client, page: Page
     said(page, "redrove 1 message of emails to payments")
     tab_to(page, "details.ask:has(form[action$='/bind']) > summary", 200)
     page.keyboard.press("Enter")
+    expect(page.locator("#bind-topic")).to_be_focused()
     page.keyboard.type("news")
     page.keyboard.press("Enter")
     said(page, "bound emails to news")
     tab_to(page, "details.ask:has(form[action$='/unbind']) > summary", 200)
     page.keyboard.press("Enter")
+    expect(page.locator("form[action$='/unbind'] .buttons button:first-child")).to_be_focused()
     page.keyboard.press("Enter")
     said(page, "unbound emails from news")
 
