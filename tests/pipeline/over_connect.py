@@ -74,8 +74,9 @@ def move(spark: Any, url: str, lake: str) -> None:
     assert (part.ok, part.archived, part.owed) == (True, 200, 0)
     files = str(Path(lake).parent / "copies.parquet")
     assert export(messages_of(spark, url, queue="copies"), files) == 70
-    assert load(rows_of(spark, files, new_ids=True), url, queue="more", once="once") == 70
-    assert was_loaded(url, "once")
+    assert not was_loaded(url, "copies again")
+    assert load(rows_of(spark, files, new_ids=True), url, queue="more", once="copies again") == 70
+    assert was_loaded(url, "copies again")
 
 
 if __name__ == "__main__":
