@@ -51,6 +51,8 @@ _CLASSES = {
     "53": Trouble.REFUSED,  # out of memory, too many connections
     "58": Trouble.REFUSED,  # the disk itself
 }
+TOKEN = 16
+"""Bytes of a token; whoever shows another never held anything."""
 
 
 class PostgresDialect(Dialect):
@@ -169,8 +171,9 @@ class PostgresDialect(Dialect):
 
     def ack(self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
         """Move rows from what is owed to what became of it, in one statement."""
-        seqs, tokens = zip(*sorted(pairs), strict=True)
-        return {row[0] for row in cursor.all("ack", seqs=list(seqs), tokens=list(tokens), now=now)}
+        ours = sorted(pair for pair in pairs if len(pair[1]) == TOKEN)
+        seqs, tokens = [seq for seq, _ in ours], b"".join(token for _, token in ours)
+        return {row[0] for row in cursor.all("ack", seqs=seqs, tokens=tokens, now=now)}
 
     def condition(self, key: str) -> str:
         """By jsonb's own operator."""

@@ -1,0 +1,75 @@
+"""Plans on PostgreSQL hold although the planner takes a table for empty that has filled up since."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from rowmq.core.delivery import Settlement, Want
+from rowmq.core.message import Batch
+from rowmq.core.outcome import ACK
+from rowmq.stores import open_store
+from rowmq.stores.sql.floors import PRIORITIES
+from rowmq.testing.build import messages
+from tests.servers import fresh_postgres_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rowmq.stores.sql.store import SQLStore
+
+MANY = 500
+
+
+@pytest.fixture
+def emptied(postgres_url: str) -> Iterator[SQLStore]:
+    """A store whose table of what is owed was analyzed when all of it had been acked."""
+    with (
+        fresh_postgres_schema(postgres_url) as url,
+        closing(cast("SQLStore", open_store(url))) as store,
+    ):
+        store.queues.put("q")
+        store.push([Batch("q", messages(MANY))])
+        (found,) = store.claim("q", [Want(limit=MANY)])
+        store.settle([Settlement(each.receipt, ACK) for each in found])
+        store.database.run(lambda cursor: cursor.raw.execute("ANALYZE rowmq_pending", binary=False))
+        store.push([Batch("q", messages(MANY))])
+        yield store
+
+
+def plan(store: SQLStore, statement: str, **said: Any) -> str:
+    """What PostgreSQL would do."""
+    sql = "EXPLAIN " + store.database.queries[statement]
+    rows = store.database.read(lambda cursor: cursor.raw.execute(sql, said, binary=False).fetchall())
+    return "\n".join(row[0] for row in rows)
+
+
+def test_an_ack_looks_its_rows_up(emptied: SQLStore) -> None:
+    (found,) = emptied.claim("q", [Want(limit=MANY)])
+    tokens = b"".join(each.token for each in found)
+    seqs = sorted(each.seq for each in found)
+    said = plan(emptied, "ack", seqs=seqs, tokens=tokens, now=None)
+    assert "Index Cond: (seq = ANY" in said
+    assert "Join Filter" not in said
+    settled = emptied.settle([Settlement(each.receipt, ACK) for each in found])
+    assert len(settled) == MANY
+    assert emptied.queues.stats("q").done == 2 * MANY
+
+
+def test_a_claim_on_an_idle_queue_updates_the_rows_it_found(emptied: SQLStore) -> None:
+    said = plan(
+        emptied,
+        "claim_at_once",
+        name="q",
+        priorities=list(PRIORITIES),
+        limit=MANY,
+        consumer=None,
+        lease=None,
+        token=b"t" * 16,
+        now=time.time_ns() // 1000,
+    )
+    assert "Tid Scan on rowmq_pending" in said
+    assert "Join Filter: (p.seq" not in said
