@@ -48,7 +48,7 @@ class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
     ``deliver`` gets what was claimed, for how long, and when the claim began; ``idle`` says whether nothing
-    is held.
+    is held, and ``behind`` whether more is finished than settlements keep up with.
     """
 
     def __init__(
@@ -59,9 +59,10 @@ class Fetcher:
         terms: Terms,
         deliver: Callable[[Source, Sequence[Delivery], timedelta, float], object],
         idle: Callable[[], bool],
+        behind: Callable[[], bool],
     ) -> None:
         self._store, self._desk, self._sources, self._terms = store, desk, sources, terms
-        self._deliver, self._idle = deliver, idle
+        self._deliver, self._idle, self._behind = deliver, idle, behind
         self._stop = threading.Event()
         self._claiming = threading.Lock()
         self._pause = 0.0
@@ -132,8 +133,9 @@ class Fetcher:
         """Claim once from every queue that has room: how many came, and whether one had none."""
         found, full = 0, False
         self._desk.room.clear()
+        behind = self._behind()
         for source in self._sources:
-            room = self._desk.wanted(source.queue)
+            room = 0 if behind else self._desk.wanted(source.queue)
             full = full or not room
             if room:
                 found += self._claim(source, min(room, self._terms.batch))

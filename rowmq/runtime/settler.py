@@ -13,6 +13,8 @@ from rowmq.runtime.desk import Held
 from rowmq.runtime.log import event
 
 LARGEST = 1000
+AHEAD = 4 * LARGEST
+"""Finished messages that may wait for their settlement before no more are claimed."""
 LINGER = 0.002
 """Seconds that a settlement waits for others while more are expected."""
 LONGEST_PAUSE = 1.0
@@ -51,6 +53,10 @@ class Settler:
         if self._asleep:
             with self._changed:
                 self._changed.notify()
+
+    def is_behind(self) -> bool:
+        """Whether so much is finished and not settled that nothing more should be begun."""
+        return len(self._waiting) + self._settling > AHEAD
 
     def close(self, timeout: float | None) -> int:
         """Settle what is left and end; how many could not be settled in time."""

@@ -170,7 +170,13 @@ class Worker:
         self._desk = self._loop.desk = Desk(terms.concurrency, terms.buffer, self._loop.wake)
         self._threads = Threads(self._desk, terms.concurrency, self._run_handful)
         self._fetcher = Fetcher(
-            store, self._desk, list(self._sources.values()), terms, self._deliver, lambda: not self._held
+            store,
+            self._desk,
+            list(self._sources.values()),
+            terms,
+            self._deliver,
+            idle=lambda: not self._held,
+            behind=self._settler.is_behind,
         )
         self._keeper = Keeper(store, self, self.name, self.queues, terms.logger)
         self._upkeep = Upkeep(

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rowmq.runtime import desk as desks
+from rowmq.runtime import settler
 from tests.runtime.working import eventually, working
 
 if TYPE_CHECKING:
     import rowmq
     from rowmq import ClaimedMessage
+    from rowmq.core.delivery import Settlement
+    from rowmq.core.outcome import Settled
 
 QUICK = 1000
 
@@ -87,3 +90,26 @@ def test_what_was_taken_along_and_not_begun_is_given_back_by_a_worker_that_stops
     assert stats.leased == 0
     assert stats.done + stats.ready == 2 * QUICK + 1
     assert {message.attempt for message in q.claim(limit=2 * QUICK)} <= {1}
+
+
+def test_a_worker_does_not_run_far_ahead_of_its_settlements(
+    mq: rowmq.Client, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settler, "AHEAD", 100)
+    settle = mq.store.settle
+    seen: list[ClaimedMessage] = []
+
+    def slowly(settlements: list[Settlement], **said: object) -> list[Settled]:
+        gate.wait()
+        return list(settle(settlements, **said))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(mq.store, "settle", slowly)
+    q = mq.queue("q")
+    q.handler(seen.append)
+    q.push_many(range(2 * QUICK))
+    with working(mq, batch=50, buffer=50):
+        eventually(lambda: len(seen) > 100)
+        eventually(lambda: q.stats().leased == len(seen))
+        assert len(seen) <= 100 + 2 * 50
+        gate.set()
+        eventually(lambda: q.stats().done == 2 * QUICK)

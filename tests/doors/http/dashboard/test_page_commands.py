@@ -9,6 +9,7 @@ import pytest
 
 from rowmq.core import monitor
 from rowmq.core.outcome import State
+from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.client import Client, connect
 from rowmq.stores.redis.store import RedisStore
 from tests.doors.http.dashboard.visiting import Visitor
@@ -43,9 +44,9 @@ def served(url: str, count: int) -> Iterator[tuple[Client, Visitor]]:
             yield mq, visitor
 
 
-def _claimed(mq: Client, count: int) -> list[object]:
+def _claimed(mq: Client, count: int) -> list[ClaimedMessage]:
     mq.queue("crowd").push_many(range(count))
-    found = []
+    found: list[ClaimedMessage] = []
     while len(found) < count:
         found += mq.queue("crowd").claim(limit=min(1000, count - len(found)))
     return found
