@@ -1,9 +1,10 @@
-"""When workers had handled how much, read off their ticks: nobody is asked anything while the clock runs.
+"""When workers had handled how much, read off their ticks: nobody is asked anything while they handle.
 
 The clock is the same for every system. It starts when a tenth has been handled, so that nobody's start counts
-and what was taken before counts no more than its share, and ends when all has been. At both ends something is
-handled and not yet acked: acks of the first tenth are inside the clock where those of the end are outside.
-What is still to be acked then, the worker's stop has to finish; how long that takes is told beside the rate.
+and what was taken before counts no more than its share. It ends when as many are acked as were to be handled.
+Whether they are is asked for the first time a moment after the last handler: if so, the clock has ended with
+that handler, and the few acks after it are made up for by those of the first tenth. Who is behind with acks
+pays for all the time until they are made.
 """
 
 from __future__ import annotations
@@ -43,17 +44,19 @@ def reached(ticks: Sequence[Sequence[Tick]], count: int) -> Tick | None:
     return None
 
 
-def span(ticks: Sequence[Sequence[Tick]], count: int, started: int) -> Span:
-    """From a tenth to all; from the start command where all were handled between two ticks.
+def span(ticks: Sequence[Sequence[Tick]], count: int, started: int, acked: int = 0) -> Span:
+    """From a tenth to all, or to their acks if those are later; from the start where a tick was all.
 
     >>> span([[(1_000_000_000, 10), (3_000_000_000, 100)]], 100, started=0)
     Span(messages=90, seconds=2.0)
     >>> span([[(1_000_000_000, 100)]], 100, started=0)
     Span(messages=100, seconds=1.0)
+    >>> span([[(1_000_000_000, 10), (3_000_000_000, 100)]], 100, started=0, acked=9_000_000_000)
+    Span(messages=90, seconds=8.0)
     """
     first, last = reached(ticks, max(1, count // PART)), reached(ticks, count)
     if first is None or last is None:
         raise ValueError(f"{count} messages have not been handled")
     if first == last:
         first = started, 0
-    return Span(last[1] - first[1], (last[0] - first[0]) / 1e9)
+    return Span(last[1] - first[1], (max(last[0], acked) - first[0]) / 1e9)

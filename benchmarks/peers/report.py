@@ -49,11 +49,11 @@ the median of the rounds' own ratios, and a tie where they lie on both sides of 
 where there was one round). A step has as many messages as a system handles in about the seconds given, up to
 the number given, and handles all of them.
 
-The clock of work starts when a tenth of the messages has been handled and ends when all have been: nobody's
-start counts, and acks of the first tenth are inside it where the last ones are outside. Then the worker is
-stopped, which has to finish the acks ("stop", in seconds), and it is checked that nothing is left. The bare
-loop sends the store's own statements through the driver, in one connection, with nothing around them: the
-limit. On Redis it is three small scripts that know leases and tokens and keep no history.
+The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts, and
+ends when as many are acked as were to be handled: with the last handler if that is so a moment later (50 ms),
+else when it is. Then the worker is stopped (the seconds are told), and it is checked that nothing is left.
+The bare loop sends the store's own statements through the driver, in one connection, with nothing around
+them: the limit. On Redis it is three small scripts that know leases and tokens and keep no history.
 
 ![Messages a second]({folder}/work.svg)
 """

@@ -41,10 +41,15 @@ class Results:
         (folder / FILE).write_text(json.dumps(kept, indent=1) + "\n")
 
     def join(self, other: Results) -> None:
-        """Take over what another has: a case that both have is the other's, whole."""
-        for store, system, case in dict.fromkeys((each[:3]) for each in other.book.all()):
+        """Take over what another has. A case that both have is whole of the one with more systems in it.
+
+        Rounds are compared with each other: a system's must be of the run that its peers' are of.
+        """
+        mine = {each[:3] for each in self.book.all()}
+        taken = [each for each in other.book.all() if each[:3] not in mine or self._yields(other, each)]
+        for store, system, case in dict.fromkeys(each[:3] for each in taken):
             self.forget(store, system, case)
-        self.book = Book([*self.book.all(), *other.book.all()])
+        self.book = Book([*self.book.all(), *taken])
         self.servers |= other.servers
         self.parts += [each for each in other.parts if each not in self.parts]
         for each in other.systems:
@@ -52,6 +57,10 @@ class Results:
         for each in other.missing:
             self.miss(each)
         self.troubles += [each for each in other.troubles if each not in self.troubles]
+
+    def _yields(self, other: Results, record: Record) -> bool:
+        counts = [len(each.book.systems(record.store, record.case)) for each in (self, other)]
+        return counts[0] <= counts[1]
 
     def forget(self, store: str, system: str, case: str) -> None:
         """Forget a case, to measure it anew."""

@@ -19,6 +19,10 @@ STUCK = 60.0
 """Seconds without any progress after which a system is given up."""
 LATE = 10.0
 """Seconds after a stop in which the last acks may still arrive."""
+MOMENT = 0.05
+"""Seconds after the last handler until its ack is asked for: the question comes after the work."""
+SLOW = 600.0
+"""Seconds for acks after which a system is given up."""
 
 
 class Use(NamedTuple):
@@ -121,21 +125,22 @@ class Session:
         return found["count"], found["seconds"]
 
     def work(self, count: int) -> Worked:
-        """Let the workers handle so many; then they stop, and nothing that was handled may be left."""
+        """Let the workers handle and ack so many; then they stop, and nothing handled may be left."""
+        rest = self.pushed - self._handled() - count
         base, marks = self._done(), [(len(each.ticks), each.done) for each in self.workers]
         started = time.monotonic_ns()
         self._all("start", listen=False)
         self._reach(base + max(1, count // PART))
         seen, before = self._done(), self.use()
         self._reach(base + count)
-        done, use, memory = self._done(), self.use().since(before), self.memory()
-        stop = self._stop()
+        done, memory, acked = self._done(), self.memory(), self._acked(rest)
+        use, stop = self.use().since(before), self._stop()
         self.check()
         ticks = [
             [(at, number - handled) for at, number in each.ticks[first:]]
             for each, (first, handled) in zip(self.workers, marks, strict=True)
         ]
-        return Worked(span(ticks, count, started), done - seen, use, memory, stop)
+        return Worked(span(ticks, count, started, acked), done - seen, use, memory, stop)
 
     def _all(self, action: str, **given: Any) -> None:
         for worker in self.workers:
@@ -156,6 +161,20 @@ class Session:
                 raise AdapterFailed(f"{self.system.name} handles nothing more, {done} of {count}: {said}")
             time.sleep(LOOK)
 
+    def _acked(self, rest: int) -> int:
+        """When no more than the rest was left: 0 if that was so at the first look, a moment later."""
+        time.sleep(MOMENT)
+        asked, end = 0, time.monotonic() + SLOW
+        while (left := self.control.ask("left")["left"]) > rest:
+            if time.monotonic() > end:
+                raise AdapterFailed(f"{self.system.name} has handled but not finished {left - rest} messages")
+            time.sleep(LOOK)
+            asked = time.monotonic_ns()
+        return asked
+
+    def _handled(self) -> int:
+        return self._done() + self.control.done
+
     def _stop(self) -> float:
         """Stop in good order: what was handled is acked when it has ended."""
         began = time.monotonic()
@@ -164,7 +183,7 @@ class Session:
 
     def check(self) -> None:
         """Make sure that what was handled is finished: no more is left than was pushed and not handled."""
-        owed, end = self.pushed - self._done() - self.control.done, time.monotonic() + LATE
+        owed, end = self.pushed - self._handled(), time.monotonic() + LATE
         while (left := self.control.ask("left")["left"]) > owed:
             if time.monotonic() > end:
                 raise AdapterFailed(f"{self.system.name} has handled but not finished {left - owed} messages")

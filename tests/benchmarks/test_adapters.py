@@ -1,7 +1,9 @@
 """Adapters in their processes: RowMQ's on every store, the bare loop's, the SQS client's with our server."""
 
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from benchmarks.peers.measure import bulk, limits, whole
 from benchmarks.peers.place import Place, Places
 from benchmarks.peers.plan import Plan
 from benchmarks.peers.scenes import Crowd, stage
-from benchmarks.peers.session import Session
+from benchmarks.peers.session import LOOK, MOMENT, Session
 
 OWN = System("sqlite", OURS, "rowmq_adapter.py", arguments=("sqlite",))
 LIMIT = System("sqlite", BARE, "bare_adapter.py")
@@ -57,6 +59,23 @@ def test_what_was_handled_and_is_not_finished_fails_the_step(
         session.pushed -= 2  # as if two of those that are left had been handled
         with pytest.raises(AdapterFailed, match="handled but not finished 2 messages"):
             session.check()
+
+
+def test_the_clock_runs_on_until_what_was_handled_is_acked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session(OWN, Place(str(tmp_path)), PLAN) as session:
+        session.enqueue(40, 20)
+        ask, late = session.control.ask, iter([{"left": 7}, {"left": 3}])
+
+        def asked(action: str, **given: Any) -> dict[str, Any]:
+            behind = next(late, None) if action == "left" else None
+            return behind or ask(action, **given)
+
+        monkeypatch.setattr(session.control, "ask", asked)
+        began = time.monotonic()
+        worked = session.work(40)
+        assert MOMENT + 2 * LOOK < worked.span.seconds < time.monotonic() - began
 
 
 def test_the_bare_loop_has_a_figure_for_what_it_limits(tmp_path: Path) -> None:

@@ -154,6 +154,20 @@ def test_joined_results_are_of_whoever_measured_a_case_last() -> None:
     assert [each["version"] for each in first.systems] == ["2"]
 
 
+def test_a_case_is_joined_from_the_run_that_had_more_systems_in_it() -> None:
+    many, few = Results(), Results()
+    for name in (OURS, "huey"):
+        many.book.put("sqlite", name, "200 B", 0, {"work": 1.0})
+    few.book.put("sqlite", OURS, "200 B", 0, {"work": 9.0})
+    few.book.put("sqlite", OURS, "held", 0, {"work": 5.0})
+    for first, second in ((many, few), (few, many)):
+        both = Results()
+        both.join(first)
+        both.join(second)
+        found = {(OURS, "200 B"): [1.0], ("huey", "200 B"): [1.0], (OURS, "held"): [5.0]}
+        assert rows(both) == found
+
+
 def options(*words: str) -> Options:
     return options_of(parser().parse_args(words))
 

@@ -95,6 +95,13 @@ def test_the_clock_runs_from_a_tenth_handled_to_all_handled_whoever_handles_them
         span(ticks, 200, started=0)
 
 
+def test_who_is_behind_with_acks_pays_for_the_time_until_they_are_made() -> None:
+    second = 1_000_000_000
+    ticks = [[(second, 10), (3 * second, 100)]]
+    assert span(ticks, 100, started=0, acked=9 * second) == Span(messages=90, seconds=8.0)
+    assert span(ticks, 100, started=0, acked=0) == Span(messages=90, seconds=2.0)
+
+
 def test_a_step_that_is_over_at_once_is_timed_from_its_start() -> None:
     assert span([[(3_000_000_000, 100)]], 100, started=1_000_000_000) == Span(messages=100, seconds=2.0)
 
