@@ -140,7 +140,8 @@ UPDATE rowmq_pending SET visible_at = GREATEST(parked_until, :now), parked_until
 -- Claim -------------------------------------------------------------------------------------------------
 
 -- One range of the index for each priority, from its floor on. Asking for all at once by time would walk over
--- everything that is scheduled for later.
+-- everything that is scheduled for later. OFFSET 0 has each message looked up: a plain join would go through all messages
+-- whenever the planner believes that there are none.
 -- name: pick
 WITH due AS MATERIALIZED (
     SELECT p.*
@@ -156,7 +157,7 @@ WITH due AS MATERIALIZED (
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata
-FROM due p JOIN rowmq_messages m ON m.seq = p.seq;
+FROM due p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m;
 
 -- name: take
 UPDATE rowmq_pending
@@ -200,7 +201,8 @@ taken AS (
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.id, queue.max_attempts, used.used
-FROM queue CROSS JOIN used LEFT JOIN (taken p JOIN rowmq_messages m ON m.seq = p.seq) ON TRUE;
+FROM queue CROSS JOIN used
+LEFT JOIN (taken p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m) ON TRUE;
 
 -- name: priorities
 WITH RECURSIVE present (priority) AS (
