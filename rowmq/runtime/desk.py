@@ -21,6 +21,8 @@ MOMENT = 0.002
 """Seconds of work that a thread takes along at once: quick messages share a lock, a look and a wake-up."""
 MOST = 50
 """Messages that are taken along at most."""
+SHARES = 4
+"""Into how many parts what waits for a thread is divided at least: there is always something left to share."""
 PATIENCE = 0.02
 """Seconds after which others may have what a thread has taken along and not begun."""
 
@@ -134,7 +136,8 @@ class Desk:
     def wanted(self, queue: str) -> int:
         """How many messages of a queue to claim now: 0 while enough of them wait."""
         with self._lock:
-            waiting = self._waiting[queue]
+            along = sum(len(each.messages) for each in self._taken if each.lane.queue == queue)
+            waiting = self._waiting[queue] + along
             target = self._target(queue)
             return target - waiting if waiting <= target // 2 else 0
 
@@ -248,9 +251,9 @@ class Desk:
             self._changed.notify()
 
     def _handful(self, lane: Lane) -> Handful:
-        """What a thread does in a moment, but no more than its share of what waits."""
+        """What a thread does in a moment, but no more than a small share of what waits."""
         quick = int(MOMENT / lane.mean) if lane.mean else 1
-        share = -(-len(lane.waiting) // self._concurrency)
+        share = len(lane.waiting) // (SHARES * self._concurrency)
         handful = Handful(lane, self._begin(lane, max(1, min(quick, share, MOST))))
         if len(handful.messages) > 1:
             self._taken.add(handful)

@@ -76,6 +76,7 @@ def test_work_is_done_in_both_modes(spark: SparkSession, any_store_url: str, mod
 
 
 @OTHERS
+@pytest.mark.soak
 def test_what_was_archived_is_replayed_and_reported_on(
     spark: SparkSession, any_store_url: str, tmp_path: Path
 ) -> None:
