@@ -22,7 +22,7 @@ MOMENT = 0.002
 MOST = 50
 """Messages that are taken along at most."""
 SHARES = 4
-"""Into how many parts what waits for a thread is divided at least: there is always something left to share."""
+"""Into how many parts what waits for a thread is divided at least, so that others find something too."""
 PATIENCE = 0.02
 """Seconds after which others may have what a thread has taken along and not begun."""
 
