@@ -1,4 +1,4 @@
-"""A plain claim on an idle queue on PostgreSQL: one statement, with the same result as the longer way."""
+"""A plain claim on PostgreSQL: one statement, with the same result as the longer way."""
 
 from __future__ import annotations
 
@@ -71,33 +71,49 @@ def sent(store: SQLStore, **options: Any) -> list[str]:
 # ---- what it costs -----------------------------------------------------------------------------------------
 
 
-def test_a_claim_on_an_idle_queue_is_one_statement_between_begin_and_commit(
-    store: SQLStore, postgres_url: str
-) -> None:
+def test_a_claim_and_an_ack_are_a_round_trip_each(store: SQLStore, postgres_url: str) -> None:
     push(store, message())
     with proxied(postgres_url) as (way, proxy), closing(cast("SQLStore", open_store(way))) as far:
         assert len(claim(far)) == 1
         push(store, message())
         before = proxy.requests
-        assert len(claim(far)) == 1
-        assert proxy.requests == before + 3
+        (found,) = claim(far)
+        assert proxy.requests == before + 1
+        assert far.settle([Settlement(found.receipt, ACK)], now=NOW) == [Settled.SETTLED]
+        assert proxy.requests == before + 2
 
 
 def test_an_empty_queue_is_found_empty_with_one_statement(store: SQLStore) -> None:
     assert sent(store) == ["claim_at_once"]
 
 
-def test_a_claim_after_a_full_one_starts_at_the_floors(store: SQLStore) -> None:
-    push(store, *messages(3))
-    assert sent(store, limit=2) == ["claim_at_once"]
-    assert "claim_at_once" not in sent(store, limit=1)
-
-
-def test_a_look_from_the_beginning_that_is_not_paid_for_is_not_begun(
+def test_a_claim_after_a_full_one_starts_at_the_floors_and_looks_again_if_that_is_in_vain(
     store: SQLStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(floors, "SHARE", 1e9)
-    assert "claim_at_once" not in sent(store)
+    monkeypatch.setattr(floors, "LONGEST", float("inf"))
+    long = {"limit": 1, "lease": timedelta(hours=1)}
+    push(store, message("late"), now=NOW + MINUTE)
+    assert [each.payload for each in claim(store, now=NOW + MINUTE, **long)] == ["late"]
+    push(store, message("below"))
+    push(store, message("above"), now=NOW + 2 * MINUTE)
+    assert [each.payload for each in claim(store, now=NOW + 2 * MINUTE, **long)] == ["above"]
+    assert [each.payload for each in claim(store, now=NOW + 2 * MINUTE, **long)] == ["below"]
+    assert sent(store, now=NOW + 2 * MINUTE, **long) == ["claim_at_once"]
+
+
+def test_what_was_tried_before_is_no_reason_to_look_longer(store: SQLStore) -> None:
+    push(store, message())
+    (held,) = claim(store)
+    store.settle([Settlement(held.receipt, Retry(delay=timedelta(0)))], now=NOW)
+    assert sent(store) == ["claim_at_once"]
+
+
+def test_a_message_that_is_settled_twice_is_settled_in_one_transaction(store: SQLStore) -> None:
+    push(store, *messages(2))
+    one, other = claim(store)
+    acks = [Settlement(one.receipt, ACK), Settlement(other.receipt._replace(token=b"x" * 16), ACK)]
+    assert store.settle(acks, now=NOW) == [Settled.SETTLED, Settled.LOST]
+    assert store.settle([acks[0], acks[0]], now=NOW) == [Settled.REPEATED] * 2
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from rowmq.engine import Ack, Batch, Settlement, Want, message, open_store
 from rowmq.stores.sql import floors as module
-from rowmq.stores.sql.floors import LONGEST, PRIORITIES, SHARE, Floors
+from rowmq.stores.sql.floors import BEGINNING, LONGEST, PRIORITIES, SHARE, Floors
 from rowmq.stores.sql.store import SQLStore
 
 
@@ -31,19 +31,21 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_a_floor_is_the_last_time_taken_in_its_priority() -> None:
     floors = Floors()
     floors.raise_to(1, [(9, 50), (0, 60), (0, 70)], limit=3)
+    floors.looked_below(1, time.monotonic())
     assert dict(zip(PRIORITIES, floors.of(1, 100), strict=True)) == {
         **dict.fromkeys(range(10), 0),
         9: 50,
         0: 70,
     }
-    assert floors.of(2, 100) == [0] * 10
+    assert floors.of(2, 100) == BEGINNING
 
 
 def test_there_is_no_floor_once_the_clock_has_been_set_back_behind_it() -> None:
     floors = Floors()
     floors.raise_to(1, [(0, 70)], limit=1)
-    assert floors.of(1, 69) == [0] * 10
-    assert floors.of(1, 70)[-1] == 70
+    floors.looked_below(1, time.monotonic())
+    assert floors.of(1, 69)[-1] == 0
+    assert floors.of(1, 70)[-1] == floors.of(1, None)[-1] == 70
 
 
 def test_a_short_claim_may_look_below_once_its_last_look_is_paid_for(clock: Clock) -> None:
@@ -72,18 +74,20 @@ def test_a_claim_after_a_short_one_starts_at_the_beginning_if_that_is_paid_for(c
     floors.raise_to(1, [(0, 70)], limit=2)
     assert floors.of(1, 100)[-1] == 70
     clock.now += 0.1 * SHARE + 0.001
-    assert floors.of(1, 100) == [0] * 10
+    assert floors.of(1, 100) == BEGINNING
+    floors.looked_below(1, clock.now)
     floors.raise_to(1, [(0, 70)], limit=1)
     assert floors.of(1, 100)[-1] == 70
 
 
 def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:
     floors = Floors()
+    floors.raise_to(1, [(0, 60), (0, 70)], limit=2)
     floors.looked_below(1, clock.now)
     clock.now += LONGEST - 0.001
-    assert not floors.may_look_below(1, found=2, limit=2)
+    assert floors.of(1, 100)[-1] == 70
     clock.now += 0.002
-    assert floors.may_look_below(1, found=2, limit=2)
+    assert floors.of(1, 100) == BEGINNING
 
 
 def test_looking_below_takes_at_most_its_share_of_the_time(clock: Clock) -> None:

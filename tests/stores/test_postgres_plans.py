@@ -62,12 +62,13 @@ def test_an_ack_looks_its_rows_up(emptied: SQLStore) -> None:
     assert emptied.queues.stats("q").done == MANY
 
 
-def test_a_claim_on_an_idle_queue_updates_the_rows_it_found(emptied: SQLStore) -> None:
+def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
     said = plan(
         emptied,
         "claim_at_once",
         name="q",
         priorities=list(PRIORITIES),
+        floors=[0] * len(PRIORITIES),
         limit=MANY,
         consumer=None,
         lease=None,

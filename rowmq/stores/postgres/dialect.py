@@ -4,7 +4,8 @@ Many processes at once: rows are locked where they are found, and what others ha
 clock is the server's. A push notifies the processes that wait.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from uuid import UUID
 
@@ -14,16 +15,24 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool
 
-from rowmq.core.delivery import Want
+from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
-from rowmq.stores.postgres.connecting import Joined, Unreachable, connect, options, set_up
+from rowmq.stores.postgres.connecting import (
+    Joined,
+    Unreachable,
+    autocommit,
+    connect,
+    is_silent,
+    options,
+    set_up,
+)
 from rowmq.stores.postgres.inserting import Inserter
 from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Stored, Taken, Trouble
+from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 
@@ -150,30 +159,43 @@ class PostgresDialect(Dialect):
             "pick", queue=queue, priorities=list(PRIORITIES), floors=list(floors), now=now, limit=limit
         )
 
-    def claim_at_once(
-        self, cursor: Cursor, queue: str, want: Want, lease: int | None, token: bytes, now: int | None
-    ) -> Taken | None:
+    def claim_at_once(self, cursor: Cursor, asked: Plain, now: int | None) -> Taken | None:
         """The same, with the queue found and the rows leased."""
-        rows = cursor.all(
-            "claim_at_once",
-            name=queue,
-            priorities=list(PRIORITIES),
-            limit=want.limit,
-            consumer=want.consumer,
-            lease=lease,
-            token=token,
-            now=now,
-        )
+        lease = asked.want.lease
+        with self._alone(cursor):
+            rows = cursor.all(
+                "claim_at_once",
+                name=asked.queue,
+                priorities=list(PRIORITIES),
+                floors=list(asked.floors),
+                limit=asked.want.limit,
+                consumer=asked.want.consumer,
+                lease=None if lease is None else span(lease),
+                token=asked.token,
+                now=now,
+            )
         if not rows or rows[0][-1]:
             return None
-        id, max_attempts, _ = rows[0][-3:]
-        return Taken(id, max_attempts, [row[:-3] for row in rows if row[0] is not None])
+        seq, queue, *_, max_attempts, _ = rows[0]
+        return Taken(queue, max_attempts, [] if seq is None else [row[:-2] for row in rows])
 
-    def ack(self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
+    def ack(
+        self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool
+    ) -> set[int]:
         """Move rows from what is owed to what became of it, in one statement."""
         ours = sorted(pair for pair in pairs if len(pair[1]) == TOKEN)
         seqs, tokens = [seq for seq, _ in ours], b"".join(token for _, token in ours)
-        return {row[0] for row in cursor.all("ack", seqs=seqs, tokens=tokens, now=now)}
+        with self._alone(cursor) if alone else nullcontext():
+            return {row[0] for row in cursor.all("ack", seqs=seqs, tokens=tokens, now=now)}
+
+    @contextmanager
+    def _alone(self, cursor: Cursor) -> Iterator[None]:
+        """Let a statement commit by itself, which saves two round trips; not where a setting must last."""
+        if self._lax or not is_silent(cursor.raw.connection):
+            yield
+            return
+        with autocommit(cursor.raw.connection), cursor.committing():
+            yield
 
     def condition(self, key: str) -> str:
         """By jsonb's own operator."""

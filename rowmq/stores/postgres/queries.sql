@@ -168,8 +168,9 @@ SET token = :token, attempts = attempts + 1, receives = receives + 1, consumer =
                         WHEN deadline > :now AND deadline < :until THEN deadline ELSE :until END
 WHERE seq = ANY(CAST(:seqs AS bigint[]));
 
--- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and nothing that
--- is due was ever delivered. Otherwise nothing is taken, and the last column says so. One row without a message, if none is due.
+-- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
+-- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
+-- row without a message, if none is due.
 -- name: claim_at_once
 WITH queue AS MATERIALIZED (
     SELECT id, max_attempts, COALESCE(CAST(:lease AS bigint), lease) AS lease,
@@ -179,29 +180,31 @@ WITH queue AS MATERIALIZED (
 ),
 due AS MATERIALIZED (
     SELECT p.*
-    FROM queue CROSS JOIN unnest(CAST(:priorities AS bigint[])) AS f (priority)
+    FROM queue CROSS JOIN unnest(CAST(:priorities AS bigint[]), CAST(:floors AS bigint[])) AS f (priority, floor)
     CROSS JOIN LATERAL (
         SELECT ctid AS place, * FROM rowmq_pending
         WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
+          AND visible_at >= CASE WHEN f.floor <= queue.now THEN f.floor ELSE 0 END
         ORDER BY visible_at, seq LIMIT :limit
         FOR UPDATE SKIP LOCKED
     ) AS p
     LIMIT :limit
 ),
-used AS MATERIALIZED (SELECT EXISTS (SELECT FROM due WHERE attempts > 0) AS used),
+odd AS MATERIALIZED (
+    SELECT EXISTS (SELECT FROM due WHERE token IS NOT NULL OR attempts >= (SELECT max_attempts FROM queue)) AS odd
+),
 taken AS (
     UPDATE rowmq_pending p
     SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer, claimed_at = queue.now,
         visible_at = CASE WHEN p.deadline > queue.now AND p.deadline < queue.now + queue.lease THEN p.deadline
                           ELSE queue.now + queue.lease END
-    FROM due, queue, used
-    WHERE p.ctid = due.place AND NOT used.used
-    RETURNING due.*, p.visible_at AS until
+    FROM due, queue, odd
+    WHERE p.ctid = due.place AND NOT odd.odd
+    RETURNING due.seq, due.priority, due.visible_at, due.attempts, due.receives, due.deadline, due.source, p.visible_at AS until
 )
-SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
-       p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
-       uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.id, queue.max_attempts, used.used
-FROM queue CROSS JOIN used
+SELECT p.seq, queue.id, p.priority, p.visible_at, p.attempts, p.receives, p.deadline, p.source, m.created_at, m.group_name,
+       uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.max_attempts, odd.odd
+FROM queue CROSS JOIN odd
 LEFT JOIN (taken p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m) ON TRUE;
 
 -- name: priorities

@@ -3,15 +3,16 @@
 import secrets
 import time
 from collections.abc import Sequence
+from typing import Any
 
-from rowmq.core.clock import micros, span
+from rowmq.core.clock import micros
 from rowmq.core.delivery import Delivery, Want
 from rowmq.core.message import Batch, Message, Pushed
 from rowmq.core.queue import Guarantee, Queue
 from rowmq.stores.sql.cursor import Cursor
-from rowmq.stores.sql.dialect import Due
-from rowmq.stores.sql.floors import Floors
-from rowmq.stores.sql.rows import PRIORITY, VISIBLE_AT, Owing, deliveries, in_order, metadata_text
+from rowmq.stores.sql.dialect import Due, Plain, Taken
+from rowmq.stores.sql.floors import BEGINNING, Floors
+from rowmq.stores.sql.rows import PRIORITY, VISIBLE_AT, Leased, deliveries, in_order, metadata_text
 
 LARGEST = 100
 """The longest batch pushed this way: in longer ones the round trips saved no longer show."""
@@ -37,28 +38,44 @@ def push_at_once(cursor: Cursor, batches: Sequence[Batch], now: int | None) -> P
 def claim_at_once(
     cursor: Cursor, name: str, wants: Sequence[Want], floors: Floors, now: int | None
 ) -> list[Delivery] | None:
-    """Serve one plain want on an idle queue that had no rules when it was last looked up.
+    """Serve one plain want on a queue that had no rules when it was last looked up.
 
-    None, and nothing taken, if it has now, or if something due has been delivered before: that may be the
-    last time, or somebody's who vanished.
+    None, and nothing taken, if it has now, or if something due needs a look: it may have been tried often
+    enough, or its last holder vanished.
     """
-    if len(wants) != 1 or wants[0].choosy or not floors.are_low(name):
+    queue = floors.named(name)
+    if queue is None or cursor.attempt or len(wants) != 1 or wants[0].choosy:
         return None
-    (want,), started, token = wants, time.monotonic(), secrets.token_bytes(16)
-    lease = None if want.lease is None else span(want.lease)
-    taken = cursor.dialect.claim_at_once(cursor, name, want, lease, token, now)
+    (want,), token, start = wants, secrets.token_bytes(16), floors.of(queue, now)
+    taken = _taken(cursor, Plain(name, want, token, start), floors, now)
+    if any(start) and taken is not None and not taken.rows:
+        taken = _taken(cursor, Plain(name, want, token, BEGINNING), floors, now)
     if taken is None:
         floors.forget(name)
         return None
-    floors.looked_below(taken.queue, started)
+    return _delivered(taken, name, token)
+
+
+def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Taken | None:
+    """Take what is there, and note where that was."""
+    started = time.monotonic()
+    taken = cursor.dialect.claim_at_once(cursor, asked, now)
+    if taken is None:
+        return None
+    if not any(asked.floors):
+        floors.looked_below(taken.queue, started)
     rows = in_order(taken.rows)
     times = list(zip(map(PRIORITY, rows), map(VISIBLE_AT, rows), strict=True))
-    floors.raise_to(taken.queue, times, limit=want.limit)
-    if not rows:
+    floors.raise_to(taken.queue, times, limit=asked.want.limit)
+    return taken._replace(rows=rows)
+
+
+def _delivered(taken: Taken, name: str, token: bytes) -> list[Delivery]:
+    if not taken.rows:
         return []
-    *said, ends = zip(*rows, strict=True)
+    said: Any = Leased._make(zip(*taken.rows, strict=True))  # of columns
     queue = Queue(name=name, max_attempts=taken.max_attempts)
-    return deliveries(Owing._make(said), ends, queue, token, attempts=1)
+    return deliveries(said, said.until, queue, token, attempts=1)
 
 
 def has_no_rules(queue: Queue) -> bool:

@@ -12,7 +12,7 @@ from rowmq.core.queue import Guarantee
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.ending import bury, note_vanished
-from rowmq.stores.sql.floors import PRIORITIES, Floors
+from rowmq.stores.sql.floors import BEGINNING, Floors
 from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import (
     ATTEMPTS,
@@ -29,8 +29,6 @@ from rowmq.stores.sql.rows import (
 ROUNDS = 1000
 """How often one claim looks again after burying; what is left is buried by the next one."""
 LARGEST_LOOK = 5_000
-BEGINNING = [0] * len(PRIORITIES)
-"""Floors that leave nothing out."""
 
 
 class Claiming:

@@ -79,11 +79,17 @@ class Stored(NamedTuple):
     seqs: list[int]
 
 
-class Taken(NamedTuple):
-    """What one statement has claimed: the queue's key and attempts, and pending rows with their messages.
+class Plain(NamedTuple):
+    """A claim that takes whatever is first in the queue of this name, from each priority's floor on."""
 
-    The last column of a row is the end of its lease; the others are as they were before.
-    """
+    queue: str
+    want: "Want"
+    token: bytes
+    floors: Sequence[int]
+
+
+class Taken(NamedTuple):
+    """What one statement has claimed: the queue's key and attempts, and rows like :class:`rows.Leased`."""
 
     queue: int
     max_attempts: int | None
@@ -189,20 +195,27 @@ class Dialect(ABC):
     def claim_at_once(
         self,
         cursor: "Cursor",  # noqa: ARG002 - for those that can
-        queue: str,  # noqa: ARG002
-        want: "Want",  # noqa: ARG002
-        lease: int | None,  # noqa: ARG002
-        token: bytes,  # noqa: ARG002
+        asked: Plain,  # noqa: ARG002
         now: int | None,  # noqa: ARG002
     ) -> Taken | None:
-        """Lease what is first in the queue of this name in one statement.
+        """Lease what is first in one statement and without a transaction around it.
 
         None, and nothing taken, if there is no such statement, no such queue, or a rule to look at.
         """
         return None
 
-    def ack(self, cursor: "Cursor", pairs: Sequence[tuple[int, bytes]], now: int | None) -> set[int]:
-        """Finish plain messages whose token is still theirs; the seqs that were. Others are left alone."""
+    def ack(
+        self,
+        cursor: "Cursor",
+        pairs: Sequence[tuple[int, bytes]],
+        now: int | None,
+        *,
+        alone: bool,  # noqa: ARG002 - for those that can
+    ) -> set[int]:
+        """Finish plain messages whose token is still theirs; the seqs that were. Others are left alone.
+
+        If it is to be ``alone`` it may commit by itself.
+        """
         wanted = set(pairs)
         rows = cursor.all("ack_hold", seqs=[seq for seq, _ in pairs])
         held = [row[0] for row in rows if row in wanted]

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from rowmq.core.message import HIGHEST_PRIORITY
 
 PRIORITIES = range(HIGHEST_PRIORITY, -1, -1)
+BEGINNING = (0,) * len(PRIORITIES)
+"""Floors that leave nothing out."""
 SHARE = 20
 """A look from the beginning is allowed once this many times its own length has passed."""
 LONGEST = 1.0
@@ -31,16 +33,16 @@ class Floors:
         self._short: dict[int, bool] = {}
         self._ids: dict[str, int] = {}
 
-    def of(self, queue: int, now: int) -> list[int]:
-        """The floor of each priority, highest first; none where the clock has been set back behind it.
+    def of(self, queue: int, now: int | None) -> Sequence[int]:
+        """The floor of each priority, highest first; none where the clock, if known, is set back behind it.
 
-        None at all for a claim that would look from the beginning anyway, because it will most likely find
-        less than its limit, as the last one did.
+        None at all for a claim that comes after a long time without a look from the beginning, or that will
+        most likely need one because it finds less than its limit, as the last one did; if that is paid for.
         """
-        if self._starts_low(queue):
-            return [0] * len(PRIORITIES)
+        if self._is_paid(queue) and (self._short.get(queue) or self._is_long_ago(queue)):
+            return BEGINNING
         floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
-        return [floor if floor <= now else 0 for floor in floors]
+        return [floor if now is None or floor <= now else 0 for floor in floors]
 
     def name(self, name: str, queue: int) -> None:
         """Remember the name of a queue, to be asked about it before it has been looked up."""
@@ -50,21 +52,17 @@ class Floors:
         """Know nothing of the queue of this name, until it has been looked up."""
         self._ids.pop(name, None)
 
-    def are_low(self, name: str) -> bool:
-        """Whether a claim on the queue of this name, if it is known, starts at the beginning."""
-        queue = self._ids.get(name)
-        return queue is not None and self._starts_low(queue)
+    def named(self, name: str) -> int | None:
+        """The queue that was last remembered by this name."""
+        return self._ids.get(name)
 
     def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
         """Whether a claim may look from the beginning.
 
         One that found nothing always may: nothing is only said when there is nothing. One that found less
-        than its limit, or comes after a long time without a look, may once the last look is paid for.
+        than its limit may once the last look is paid for.
         """
-        if not found:
-            return True
-        ended, _ = self._looked.get(queue, (0.0, 0.0))
-        return self._is_paid(queue) and (found < limit or time.monotonic() - ended >= LONGEST)
+        return not found or (found < limit and self._is_paid(queue))
 
     def looked_below(self, queue: int, started: float) -> None:
         """Note a look from the beginning and what it cost."""
@@ -77,8 +75,9 @@ class Floors:
         self._floors.update(highest)
         self._short[queue] = len(taken) < limit
 
-    def _starts_low(self, queue: int) -> bool:
-        return self._short.get(queue, False) and self._is_paid(queue)
+    def _is_long_ago(self, queue: int) -> bool:
+        ended, _ = self._looked.get(queue, (0.0, 0.0))
+        return time.monotonic() - ended >= LONGEST
 
     def _is_paid(self, queue: int) -> bool:
         ended, cost = self._looked.get(queue, (0.0, 0.0))

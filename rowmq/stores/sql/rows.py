@@ -71,6 +71,29 @@ class Owing(NamedTuple):
         return Owed(self.attempts, self.token is not None, self.deadline, self.created_at)
 
 
+class Leased(NamedTuple):
+    """What a holder sees of a row that one statement has claimed, as it was before, and its lease's end.
+
+    It begins as an Owing does, so that both are put in order alike.
+    """
+
+    seq: int
+    queue: int
+    priority: int
+    visible_at: int
+    attempts: int
+    receives: int
+    deadline: int | None
+    source: str | None
+    created_at: int
+    group_name: str | None
+    id: Any
+    body: bytes
+    binary: bool
+    metadata: str | None
+    until: int
+
+
 SEQ, PRIORITY, VISIBLE_AT, ATTEMPTS = (
     itemgetter(Owing._fields.index(name)) for name in ("seq", "priority", "visible_at", "attempts")
 )

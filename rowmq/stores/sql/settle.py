@@ -23,7 +23,7 @@ def settle(cursor: Cursor, settlements: Sequence[Settlement], now: int | None) -
     seqs = {receipt.seq for receipt, _ in settlements if isinstance(receipt, Receipt)}
     if len(seqs) < len(settlements):  # one message twice, or a whole claim: order matters
         return [_settle_one(cursor, settlement, now) for settlement in settlements]
-    return _settle_many(cursor, settlements, now)  # type: ignore[arg-type]
+    return _settle_many(cursor, settlements, now, alone=not cursor.joined)  # type: ignore[arg-type]
 
 
 def _settle_one(cursor: Cursor, settlement: Settlement, now: int | None) -> Settled:
@@ -40,10 +40,11 @@ def _settle_one(cursor: Cursor, settlement: Settlement, now: int | None) -> Sett
 
 
 def _settle_many(
-    cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None
+    cursor: Cursor, settlements: Sequence[tuple[Receipt, Outcome]], now: int | None, *, alone: bool = False
 ) -> list[Settled]:
     acks = [receipt for receipt, outcome in settlements if type(outcome) is Ack and outcome.result is None]
-    done = cursor.dialect.ack(cursor, acks, now) if acks else set()
+    alone = alone and len(acks) == len(settlements)
+    done = cursor.dialect.ack(cursor, acks, now, alone=alone) if acks else set()
     if len(done) == len(settlements):
         return [Settled.SETTLED] * len(settlements)
     rest = {receipt: outcome for receipt, outcome in settlements if receipt.seq not in done}
