@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups, also if only this directory is tested
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep what needs Spark in two processes of pytest-xdist."""
     for item in items:
