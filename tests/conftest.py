@@ -16,6 +16,8 @@ import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
+from hypothesis import HealthCheck, settings
 
 from tests.servers import (
     Kind,
@@ -38,6 +40,13 @@ _SERVERS = SessionServers()
 # What runs in the background of a shell is started with SIGINT ignored, and so would be whatever the tests
 # start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# Who does not say how long it waits for an answer would wait five seconds, which a busy machine may take.
+DEFAULT_TIMEOUT_CONFIG.read = DEFAULT_TIMEOUT_CONFIG.connect = 30.0
+# The same examples each time, however long one takes; what looks for new ones is soak.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 
 @pytest.hookimpl(tryfirst=True)

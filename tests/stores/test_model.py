@@ -411,14 +411,15 @@ class Machine(RuleBasedStateMachine):
         return late
 
 
-def run(place: Place, *, examples: int, steps: int) -> None:
-    """Try that many stories of that many steps."""
+def run(place: Place, *, examples: int, steps: int, chance: bool = False) -> None:
+    """Try that many stories of that many steps, the same ones each time or by chance."""
     run_state_machine_as_test(
         lambda: Machine(place),  # type: ignore[arg-type] # any maker of machines will do
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
             deadline=None,
+            derandomize=not chance,
             print_blob=True,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
@@ -434,4 +435,4 @@ def test_a_store_answers_as_the_model_does(place: Place) -> None:
 
 @pytest.mark.soak
 def test_a_store_answers_as_the_model_does_for_a_long_time(place: Place) -> None:
-    run(place, examples=3000, steps=60)
+    run(place, examples=3000, steps=60, chance=True)
