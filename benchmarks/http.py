@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from benchmarks.latency import cpu_seconds
 from benchmarks.places import places
-from tests.doors.http.serving import free_port
+from tests.servers import free_port
 
 HERE = Path(__file__).parent
 POLLS = 1000

@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.http import Case, rate, running
-from tests.doors.http.serving import free_port
+from tests.servers import free_port
 
 PACKAGES = ("uvicorn", "httptools", "uvloop", "granian", "starlette", "litestar", "fastapi", "msgspec")
 BARE = """

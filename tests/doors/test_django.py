@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -30,6 +29,7 @@ from rowmq.doors.django.backend import RowMQBackend
 from rowmq.doors.django.places import client_at
 from rowmq.doors.django.priority import as_ours
 from tests.doors import django_site as site
+from tests.servers import free_port
 
 PROJECT = Path(__file__).parent.parent.parent / "examples" / "django_project"
 
@@ -263,9 +263,7 @@ def test_tables_that_are_missing_are_told_with_what_to_do(tmp_path: Path) -> Non
 @contextmanager
 def serving(environment: dict[str, str]) -> Iterator[str]:
     """The example's development server, until the block ends."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     command = [sys.executable, "manage.py", "runserver", "--noreload", address]
     with subprocess.Popen(command, cwd=PROJECT, env=environment, stderr=subprocess.DEVNULL) as server:
         try:

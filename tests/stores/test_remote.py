@@ -42,7 +42,8 @@ from rowmq.stores.remote.shapes import Problem
 from rowmq.stores.remote.transport import Address, Transport, error_of
 from rowmq.testing.build import message, messages, payloads
 from tests.doors.http.asked import token_text, write_tokens
-from tests.doors.http.serving import PATIENCE, free_port, served, serving
+from tests.doors.http.serving import PATIENCE, served, serving
+from tests.servers import free_port
 from tests.stores.proxy import Proxy
 
 if TYPE_CHECKING:

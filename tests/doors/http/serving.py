@@ -1,6 +1,5 @@
 """Real servers for tests: in a thread of this process, or as a process of their own."""
 
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ import httpx
 from rowmq.doors.http.serving import Server, Settings, bind
 from rowmq.runtime.client import Client, connect
 from tests.doors.program import environment
+from tests.servers import free_port
 
 PATIENCE = 30.0
 
@@ -85,13 +85,6 @@ def served(
                 assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
-
-
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        number: int = found.getsockname()[1]
-        return number
 
 
 def _await(process: subprocess.Popen[str], url: str) -> None:

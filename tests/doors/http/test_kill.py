@@ -13,7 +13,8 @@ import pytest
 
 from rowmq import State
 from rowmq.runtime.client import connect
-from tests.doors.http.serving import free_port, served
+from tests.doors.http.serving import served
+from tests.servers import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return found
 
 
-@pytest.mark.timeout(60)
 def test_whatever_was_acknowledged_outlives_a_server_that_is_killed_under_load(
     url: str, tmp_path: Path
 ) -> None:

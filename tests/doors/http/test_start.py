@@ -14,8 +14,9 @@ from rowmq.doors.http.tokens_file import FRESH
 from rowmq.runtime.config import Config
 from rowmq.runtime.config_sections import ServerConfig
 from tests.doors.http.asked import token_text, write_tokens
-from tests.doors.http.serving import free_port, served
+from tests.doors.http.serving import served
 from tests.doors.program import finished
+from tests.servers import free_port
 
 HERE = ("127.0.0.1", "localhost", "::1", "127.0.0.2")
 ELSEWHERE = ("0.0.0.0", "::", "192.0.2.1", "queue.test", "")  # noqa: S104 - nothing is bound
