@@ -93,6 +93,14 @@ def fill(store: SQLStore, queue: str, crowd: Crowd) -> None:
         filling.grouped(crowd.grouped, crowd.groups)
 
 
+def leave_alone(store: SQLStore) -> None:
+    """Keep PostgreSQL from analyzing by itself in the middle of a test."""
+    if store.database.engine.dialect.name == "postgresql":
+        with store.database.engine.begin() as connection:
+            for table in ("messages", "pending", "outcomes", "groups", "failures"):
+                connection.execute(text(f"ALTER TABLE rowmq_{table} SET (autovacuum_enabled = false)"))
+
+
 def push_due(store: SQLStore, queue: str, count: int, now: datetime, number: int) -> None:
     """Push messages that are due at once, with ids nobody else has; the number tells rounds apart."""
     if count:

@@ -16,7 +16,7 @@ from rowmq.stores import open_store
 from rowmq.stores.sql import floors
 from rowmq.testing.build import T0
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
-from tests.stores.crowds import Scene, fill, measure, scenes
+from tests.stores.crowds import Scene, fill, leave_alone, measure, scenes
 from tests.stores.work import counting, meter_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         stores = Pair(*(cast("SQLStore", open_store(url)) for url in urls))
         for store in stores:
             stack.callback(store.close)
-            _leave_alone(store)
+            leave_alone(store)
         for scene in SCENES:
             fill(stores.crowded, scene.name, scene.crowd)
             fill(stores.small, scene.name, scene.small)
@@ -102,13 +102,6 @@ def _place(kind: str, server: str, directory: Path) -> Iterator[str]:
         return
     with (fresh_postgres_schema if kind == "postgres" else fresh_mysql_database)(server) as url:
         yield url
-
-
-def _leave_alone(store: SQLStore) -> None:
-    """Keep PostgreSQL from analyzing by itself in the middle of a test."""
-    if store.database.engine.dialect.name == "postgresql":
-        for table in ("messages", "pending", "outcomes", "groups"):
-            _run(store, f"ALTER TABLE rowmq_{table} SET (autovacuum_enabled = false)")
 
 
 def _run(store: SQLStore, statement: str) -> None:

@@ -20,7 +20,7 @@ from rowmq.core.where import where
 from rowmq.stores import open_store
 from rowmq.testing.build import T0
 from tests.servers import fresh_mysql_database, fresh_postgres_schema
-from tests.stores.crowds import Crowd, fill
+from tests.stores.crowds import Crowd, fill, leave_alone
 from tests.stores.work import counting, meter_of, planned
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         url = stack.enter_context(_place(kind, server, tmp_path_factory.mktemp("monitor")))
         store = cast("SQLStore", open_store(url))
         stack.callback(store.close)
+        leave_alone(store)
         _crowd(store)
         yield store
 

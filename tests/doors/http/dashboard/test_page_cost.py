@@ -23,7 +23,7 @@ from rowmq.testing.build import T0
 from tests.doors.http.dashboard.visiting import Visitor
 from tests.doors.http.serving import serving
 from tests.servers import fresh_postgres_schema
-from tests.stores.crowds import Crowd, fill
+from tests.stores.crowds import Crowd, fill, leave_alone
 from tests.stores.work import counting, meter_of, planned
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def mq(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
         server = request.getfixturevalue("postgres_server_url") if request.param == "postgres" else ""
         url = stack.enter_context(_place(server, tmp_path_factory.mktemp("pages")))
         mq = stack.enter_context(connect(url))
+        leave_alone(cast("SQLStore", mq.store))
         _fill(cast("SQLStore", mq.store))
         mq.schedule("nightly", queue="crowd", cron="0 3 * * *")
         mq.topic("news").subscribe("crowd")
