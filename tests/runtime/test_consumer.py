@@ -95,7 +95,7 @@ def test_closing_stops_a_run(memory: rowmq.Client) -> None:
     thread.start()
     consumer.close()
     consumer.close()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive()
 
 

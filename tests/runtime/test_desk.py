@@ -10,6 +10,7 @@ import pytest
 from rowmq.runtime import desk as desks
 from rowmq.runtime import settler
 from tests.runtime.working import eventually, working
+from tests.timing import timed
 
 if TYPE_CHECKING:
     import rowmq
@@ -64,6 +65,7 @@ def test_what_was_taken_along_is_not_stuck_behind_a_message_that_takes_long(
         eventually(lambda: q.stats().done == 2 * QUICK + 1)
 
 
+@timed
 def test_what_was_taken_along_and_not_begun_is_given_back_by_a_worker_that_stops(
     mq: rowmq.Client, gate: threading.Event
 ) -> None:
@@ -82,7 +84,7 @@ def test_what_was_taken_along_and_not_begun_is_given_back_by_a_worker_that_stops
     q.push_many([*range(QUICK), "slow", *range(QUICK)])
     worker = mq.worker(concurrency=1)
     worker.start()
-    assert slow.wait(10)
+    assert slow.wait(60)
     threading.Timer(0.1, gate.set).start()
     worker.stop()
     assert after == []

@@ -53,7 +53,7 @@ class Recorded(MemoryStore):
     def _note(self, what: str, count: int) -> None:
         self.calls.append((what, count))
         self.entered.set()
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(60)
         if self.failing:
             raise self.failing.pop()
 
@@ -77,7 +77,7 @@ async def held_up(gather: Gather, store: Recorded) -> asyncio.Task[Any]:
     store.go_on.clear()
     store.entered.clear()
     first = asyncio.create_task(gather.push(batch()))
-    await asyncio.to_thread(store.entered.wait, 10)
+    await asyncio.to_thread(store.entered.wait, 60)
     store.calls.clear()
     return first
 
@@ -185,7 +185,7 @@ def test_what_was_claimed_for_a_caller_that_has_gone_comes_back_with_its_attempt
             store.go_on.clear()
             store.entered.clear()
             goes = asyncio.create_task(gather.claim("emails", Want()))
-            await asyncio.to_thread(store.entered.wait, 10)
+            await asyncio.to_thread(store.entered.wait, 60)
             goes.cancel()
             await asyncio.sleep(0)
             store.go_on.set()

@@ -15,6 +15,7 @@ from rowmq.core.where import where
 from rowmq.stores import open_store
 from rowmq.stores.fresh import new_id
 from tests.runtime.test_gather import Recorded, batch, gathered, left
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,7 @@ async def waiting(
     return polls
 
 
+@timed
 def test_a_long_poll_is_answered_when_something_is_pushed() -> None:
     async def main() -> None:
         async with gathered(Recorded()) as gather:
@@ -54,7 +56,7 @@ def test_a_long_poll_with_nothing_to_give_ends_when_its_time_is_over() -> None:
         async with gathered(Recorded()) as gather:
             started = time.monotonic()
             assert await gather.claim("emails", Want(), wait=timedelta(seconds=0.2)) == []
-            assert 0.15 < time.monotonic() - started < 5
+            assert 0.15 < time.monotonic() - started < LONG.total_seconds()
 
     asyncio.run(main())
 
@@ -88,17 +90,23 @@ def test_a_thousand_who_wait_cost_one_claim_when_one_message_comes() -> None:
         store = Recorded()
         async with gathered(store) as gather:
             polls = [asyncio.create_task(gather.claim("emails", Want(), wait=LONG)) for _ in range(1000)]
-            await asyncio.sleep(0.2)
+            while _wanted(store) < 1000:  # noqa: ASYNC110 - a test looks on
+                await asyncio.sleep(0.01)
             store.calls.clear()
             await gather.push(batch())
             await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
-            wants = sum(count for what, count in store.calls if what == "claim")
+            wants = _wanted(store)
             assert sum(poll.done() for poll in polls) == 1
             assert wants <= 10
             gather.rest()
             await asyncio.gather(*polls)
 
     asyncio.run(main())
+
+
+def _wanted(store: Recorded) -> int:
+    """How many claims the store was asked for."""
+    return sum(count for what, count in store.calls if what == "claim")
 
 
 def test_one_who_left_is_not_claimed_for() -> None:
@@ -124,12 +132,12 @@ def test_one_who_leaves_during_the_claim_gives_its_message_to_the_next() -> None
             store.go_on.clear()
             store.entered.clear()
             pushing = asyncio.create_task(gather.push(batch()))
-            await asyncio.to_thread(store.entered.wait, 10)
+            await asyncio.to_thread(store.entered.wait, 60)
             store.entered.clear()
             store.go_on.set()
             await pushing
             store.go_on.clear()
-            await asyncio.to_thread(store.entered.wait, 10)
+            await asyncio.to_thread(store.entered.wait, 60)
             goes.cancel()
             await asyncio.sleep(0)
             store.go_on.set()
@@ -166,6 +174,7 @@ def test_a_message_that_becomes_due_is_found_without_any_push() -> None:
     asyncio.run(main())
 
 
+@timed
 def test_another_process_s_push_is_heard_through_the_store(tmp_path: Path) -> None:
     async def main() -> None:
         url = f"sqlite:///{tmp_path / 'queue.db'}"
@@ -193,7 +202,7 @@ def test_resting_answers_everybody_and_lets_nobody_wait_any_more() -> None:
             assert await asyncio.gather(*polls) == [[], [], []]
             started = time.monotonic()
             assert await gather.claim("emails", Want(), wait=LONG) == []
-            assert time.monotonic() - started < 5
+            assert time.monotonic() - started < LONG.total_seconds() / 2
             await gather.push(batch())
             assert len(await gather.claim("emails", Want(), wait=LONG)) == 1
 
@@ -240,7 +249,8 @@ def test_nothing_is_kept_of_those_who_have_gone() -> None:
 
 def test_many_who_poll_and_many_who_push_lose_nothing() -> None:
     async def consume(gather: Gather, done: list[Delivery]) -> None:
-        while found := await gather.claim("emails", Want(limit=3), wait=timedelta(seconds=0.5)):
+        while len(done) < 500:
+            found = await gather.claim("emails", Want(limit=3), wait=timedelta(seconds=0.5))
             await gather.settle([Settlement(each.receipt, ACK) for each in found])
             done += found
 

@@ -86,7 +86,7 @@ def test_a_full_buffer_makes_the_pusher_wait(sqlite_url: str) -> None:
         assert 30 <= len(pushed) <= 41  # the buffer, one batch on its way, and the one that waits
         blocker.execute("ROLLBACK")
         blocker.close()
-        thread.join(20)
+        thread.join(60)
         producer.close()
         assert q.stats().ready == 60
 

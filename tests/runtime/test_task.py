@@ -34,8 +34,8 @@ def test_a_pushed_task_runs_with_its_arguments_and_its_result_is_kept_on_request
         return a * 2
 
     with working(mq):
-        assert add.push(2, b=3).result(timeout=10) == {"sum": 5}
-        assert later.push(21).result(timeout=10) == 42
+        assert add.push(2, b=3).result(timeout=60) == {"sum": 5}
+        assert later.push(21).result(timeout=60) == 42
 
 
 def test_a_task_is_pushed_with_options_of_its_own_and_of_the_call(mq: rowmq.Client) -> None:
@@ -139,7 +139,7 @@ def test_a_task_can_be_awaited(mq: rowmq.Client) -> None:
 
     async def story() -> int:
         pushed = await double.aio.push(4)
-        result: int = await pushed.aio.result(timeout=10)
+        result: int = await pushed.aio.result(timeout=60)
         return result
 
     with working(mq):

@@ -181,7 +181,7 @@ def test_it_ends_when_it_is_asked_to() -> None:
     upkeep.start()
     assert upkeep.join(0.05) is False
     stop.set()
-    assert upkeep.join(10) is True
+    assert upkeep.join(60) is True
     store.close()
 
 

@@ -20,6 +20,7 @@ from rowmq import ClaimedMessage, InvalidSetting, Kill, Middleware, Retry, Snooz
 from rowmq.core.delivery import CANDIDATES
 from rowmq.core.message import Batch, Message
 from tests.runtime.working import drain, eventually, working
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -280,6 +281,7 @@ def test_a_plain_handler_that_takes_too_long_is_told_and_its_message_is_settled_
     assert "slow did not finish within 0.1 seconds" in mq.failures(id)[0].error
 
 
+@timed
 def test_leases_are_kept_alive_while_handlers_run_and_while_messages_wait(url: str) -> None:
     with rowmq.connect(url) as mq:
         q = mq.queue("q", lease=1, max_attempts=1)
@@ -291,12 +293,12 @@ def test_leases_are_kept_alive_while_handlers_run_and_while_messages_wait(url: s
         def slow(message: ClaimedMessage) -> None:
             if message.payload >= 20:  # enough quick ones, so that the worker claims ahead
                 started.set()
-                go_on.wait(10)
+                go_on.wait(60)
             seen.append(message.payload)
 
         q.push_many(range(40))
         with working(mq, concurrency=1, buffer=100) as worker:
-            started.wait(10)
+            started.wait(60)
             eventually(lambda: len(worker.held()) > 5, "claiming ahead")
             end = time.monotonic() + 2.5
             while time.monotonic() < end:  # somebody else would get what is not kept
@@ -321,7 +323,7 @@ def test_a_lost_lease_flags_the_message_and_nothing_is_settled(url: str) -> None
 
         id = q.push("x")
         with working(mq):
-            running.wait(10)
+            running.wait(60)
             other.amend([id], "kill")  # an operator takes it away
             eventually(lost.is_set, "the handler's end")
         record = mq.get(id)
@@ -345,7 +347,7 @@ def test_a_lost_lease_cancels_an_async_handler(url: str) -> None:
 
         id = q.push("x")
         with working(mq):
-            running.wait(10)
+            running.wait(60)
             mq.amend([id], "kill")
             eventually(cancelled.is_set, "cancelling")
         assert q.stats().dead == 1
@@ -434,13 +436,14 @@ def test_stopping_lets_running_handlers_finish_and_their_acks_count(mq: rowmq.Cl
     id = q.push("x")
     worker = mq.worker()
     worker.start()
-    running.wait(10)
-    worker.stop(10)
+    running.wait(60)
+    worker.stop(60)
     record = mq.get(id)
     assert record is not None
     assert (record.state, record.attempts, record.receives) == ("done", 1, 1)
 
 
+@timed
 def test_stopping_gives_buffered_messages_back_with_the_attempt_refunded(mq: rowmq.Client) -> None:
     q = mq.queue("q")
     blocked, go_on = threading.Event(), threading.Event()
@@ -449,15 +452,15 @@ def test_stopping_gives_buffered_messages_back_with_the_attempt_refunded(mq: row
     def handle(message: ClaimedMessage) -> None:
         if message.payload >= 20:
             blocked.set()
-            go_on.wait(10)
+            go_on.wait(60)
 
     q.push_many(range(100))
     worker = mq.worker(concurrency=1, buffer=1000)
     worker.start()
-    blocked.wait(10)
+    blocked.wait(60)
     eventually(lambda: len(worker.held()) > 10, "claiming ahead")
     threading.Timer(0.1, go_on.set).start()
-    worker.stop(10)
+    worker.stop(60)
     stats = q.stats()
     assert stats.leased == 0
     assert stats.done + stats.ready == 100
@@ -465,6 +468,7 @@ def test_stopping_gives_buffered_messages_back_with_the_attempt_refunded(mq: row
     assert {record.attempts for record in q.find(state="ready")} == {0}
 
 
+@timed
 def test_stopping_says_so_when_handlers_take_longer_and_their_messages_come_back(url: str) -> None:
     with rowmq.connect(url) as mq:
         q = mq.queue("q", lease=0.5)
@@ -473,12 +477,12 @@ def test_stopping_says_so_when_handlers_take_longer_and_their_messages_come_back
         @q.handler
         def stuck(_: ClaimedMessage) -> None:
             running.set()
-            go_on.wait(20)
+            go_on.wait(60)
 
         q.push("x")
         worker = mq.worker()
         worker.start()
-        running.wait(10)
+        running.wait(60)
         with pytest.raises(rowmq.StopTimeout, match="1 handlers were still running"):
             worker.stop(0.1)
         (message,) = q.claim(wait=10)
@@ -733,7 +737,7 @@ def test_a_task_declared_after_the_worker_began_is_run(mq: rowmq.Client) -> None
             await asyncio.sleep(0)
             return "in time"
 
-        assert late.push().result(timeout=15) == "in time"
+        assert late.push().result(timeout=60) == "in time"
 
 
 def test_a_tasks_concurrency_holds_in_whatever_queue_it_turns_up(memory: rowmq.Client) -> None:

@@ -55,7 +55,7 @@ def test_a_busy_worker_that_is_asked_to_stop_causes_no_redelivery(url: str) -> N
     with rowmq.connect(url) as mq:
         q = mq.queue("q", lease=60)
         q.push_many(range(3000))
-        worker = Process(url, concurrency=4)
+        worker = Process(url, concurrency=4, pause=0.005)
         worker.ready()
         eventually(lambda: q.stats().done > 100, "work")
         worker.send(signal.SIGTERM)

@@ -14,6 +14,7 @@ import rowmq
 from rowmq import ClaimedMessage, Kill, Middleware, StopTimeout, StoreUnavailable, WorkerState
 from rowmq.runtime import hands
 from tests.runtime.working import drain, eventually, working
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +92,7 @@ def test_a_handler_that_takes_too_long_is_not_joined_by_a_second_one_where_once_
     @q.handler(timeout=0.05)
     def slow(message: ClaimedMessage) -> None:
         runs.append(message.attempt)
-        go_on.wait(10)
+        go_on.wait(60)
 
     id = q.push("x")
     with working(memory):
@@ -118,6 +119,7 @@ class Outage:
         return self._extend(receipts, lease)
 
 
+@timed
 def test_a_handler_that_gives_up_on_a_doubtful_lease_does_not_have_its_message_done(
     memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +143,7 @@ def test_a_handler_that_gives_up_on_a_doubtful_lease_does_not_have_its_message_d
     assert attempts == [1, 2]
 
 
+@timed
 def test_a_lease_that_was_in_doubt_is_kept_again_when_the_store_is_back(
     memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +192,7 @@ def test_a_message_that_comes_back_to_its_own_worker_is_lost_for_the_handler_tha
         awake.set()
 
 
+@timed
 def test_the_keeper_outlives_an_error_that_nobody_foresaw(
     memory: rowmq.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,6 +234,7 @@ def test_a_handler_that_has_acked_in_its_own_transaction_is_not_timed_out(memory
     assert (lost, q.stats().done) == ([False], 1)
 
 
+@timed
 def test_a_queues_lease_that_is_made_shorter_is_kept_all_the_same(memory: rowmq.Client) -> None:
     q = memory.queue("q", lease=30)
     runs: list[str] = []
@@ -259,12 +264,12 @@ def test_an_async_handler_that_cannot_be_cancelled_is_left_behind_at_a_stop(
     @q.handler
     async def block(_: ClaimedMessage) -> None:
         running.set()
-        go_on.wait(20)
+        go_on.wait(60)
 
     q.push("x")
     worker = memory.worker(poll=0.1, sweep=False, schedules=False)
     worker.start()
-    running.wait(10)
+    running.wait(60)
     with pytest.raises(StopTimeout, match="1 handlers were still running"):
         worker.stop(0.1)
     eventually(lambda: q.stats().ready == 1, "the message coming back")

@@ -11,7 +11,7 @@ import rowmq
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def eventually(holds: Callable[[], object], what: str = "it") -> None:
