@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from rowmq.runtime.client import Client, connect
 from tests.doors.http.dashboard.looking import HEIGHT, PATIENCE, WIDTH
@@ -16,6 +16,7 @@ from tests.doors.http.serving import serving
 from tests.servers import ServerMissingError, skip_or_fail
 
 Serving = AbstractContextManager[str]
+expect.set_options(timeout=PATIENCE)  # or it gives a busy machine five seconds, whatever pages are given
 
 
 @pytest.fixture

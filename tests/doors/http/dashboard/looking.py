@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 WIDTH, HEIGHT = 360, 740
 """Of a phone."""
-PATIENCE = 8_000
+PATIENCE = 30_000
 
 
 def ask(page: Page, label: str) -> None:

@@ -19,6 +19,8 @@ from tests.doors.http.dashboard.test_frame import HOSTILE
 from tests.doors.http.dashboard.visiting import known
 from tests.doors.http.serving import serving
 from tests.pipeline.figures_sample import figures
+from tests.servers import free_port
+from tests.timing import timed
 
 pytestmark = pytest.mark.xdist_group("browser")
 SOON = 2000
@@ -91,6 +93,7 @@ def tab_to(page: Page, text: str, most: int = 60) -> None:
     raise AssertionError(f"the Tab key does not come to {text}")
 
 
+@timed
 def test_what_happens_is_seen_within_two_seconds_without_a_reload(busy: Client, opened: Page) -> None:
     opened.goto("/")
     opened.evaluate("window.marked = true")
@@ -111,7 +114,7 @@ def test_a_queue_that_is_made_appears_by_itself(mq: Client, opened: Page) -> Non
     expect(opened.locator("text=There is no queue yet")).to_be_visible()
     expect(opened.locator("#pulse")).to_have_text("Live")
     mq.queue("emails").push(1)
-    expect(opened.locator(f"#{key('emails')}-ready")).to_have_text("1", timeout=2 * SOON)
+    expect(opened.locator(f"#{key('emails')}-ready")).to_have_text("1")
 
 
 def test_nobody_who_is_typing_loses_what_he_typed(busy: Client, opened: Page) -> None:
@@ -119,7 +122,7 @@ def test_nobody_who_is_typing_loses_what_he_typed(busy: Client, opened: Page) ->
     expect(opened.locator("#pulse")).to_have_text("Live")
     opened.locator("#q").press_sequentially("ord")
     busy.queue("another")
-    expect(opened.locator("#stale")).to_be_visible(timeout=2 * SOON)
+    expect(opened.locator("#stale")).to_be_visible()
     assert opened.locator("#q").input_value() == "ord"
     opened.locator("#stale a").click()
     expect(opened.locator("a.name", has_text="another")).to_be_visible()
@@ -128,12 +131,13 @@ def test_nobody_who_is_typing_loses_what_he_typed(busy: Client, opened: Page) ->
 def test_a_server_that_comes_back_is_watched_again(mq: Client, browser: Browser) -> None:
     with browser.new_context() as context:
         page = context.new_page()
-        with serving(mq) as url:
+        port = free_port()
+        with serving(mq, port=port) as url:
             page.goto(url)
             expect(page.locator("#pulse")).to_have_text("Live")
         expect(page.locator("#pulse")).to_have_text("Not connected: trying again")
-        with serving(mq, port=urlsplit(url).port):
-            expect(page.locator("#pulse")).to_have_text("Live", timeout=15_000)
+        with serving(mq, port=port):
+            expect(page.locator("#pulse")).to_have_text("Live")
 
 
 @pytest.mark.parametrize(
@@ -302,7 +306,7 @@ def test_who_is_shown_the_door_sees_it(mq: Client, browser: Browser, tmp_path: P
         page.keyboard.press("Enter")
         expect(page.locator("#pulse")).to_have_text("Live")
         write_tokens(path, token_text("bob", "bob", None, read=["*"]))
-        expect(page.locator("#token")).to_be_visible(timeout=5000)
+        expect(page.locator("#token")).to_be_visible()
 
 
 def test_a_link_from_elsewhere_leads_to_the_page_with_ones_session(

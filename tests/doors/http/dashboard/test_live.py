@@ -25,6 +25,7 @@ from tests.doors.http.asked import token_text, write_tokens
 from tests.doors.http.dashboard.visiting import Visitor, known
 from tests.doors.http.dashboard.watching import watching
 from tests.doors.http.serving import serving
+from tests.timing import timed
 
 SOON = 2.0
 
@@ -43,7 +44,7 @@ def boards(monkeypatch: pytest.MonkeyPatch) -> list[Board]:
     return made
 
 
-def within(true: Callable[[], bool], patience: float = 5.0) -> bool:
+def within(true: Callable[[], bool], patience: float = 30.0) -> bool:
     """Whether it becomes true in time."""
     end = time.monotonic() + patience
     while not true() and time.monotonic() < end:
@@ -51,6 +52,7 @@ def within(true: Callable[[], bool], patience: float = 5.0) -> bool:
     return true()
 
 
+@timed
 def test_a_push_is_seen_within_two_seconds(mq: Client, url: str) -> None:
     emails = mq.queue("emails")
     with watching(url, link("live")) as stream:
@@ -125,7 +127,7 @@ def test_a_stream_ends_when_its_token_is_revoked(mq: Client, tmp_path: Path) -> 
         stream.next("change")
         write_tokens(path, token_text("bob", "bob", None, read=["*"]))
         stream.next("over")
-        assert stream.ended.wait(5)
+        assert stream.ended.wait(30)
 
 
 def test_a_viewer_who_hangs_up_is_forgotten_and_nobody_looks_any_more(
@@ -146,8 +148,8 @@ def test_a_server_that_stops_does_not_wait_for_viewers(mq: Client) -> None:
             stream = later.enter_context(watching(url, link("live")))
             stream.next("change")
             started = time.monotonic()
-        assert time.monotonic() - started < 5
-        assert stream.ended.wait(5)
+        assert time.monotonic() - started < 20
+        assert stream.ended.wait(30)
 
 
 def test_one_viewer_more_than_there_may_be_is_told_so(
@@ -161,6 +163,7 @@ def test_one_viewer_more_than_there_may_be_is_told_so(
     assert "1 pages are being watched already" in refused.text
 
 
+@timed
 def test_many_viewers_are_one_look(mq: Client, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mq.queue("emails")
     monitor, looks = mq.store.monitor, []  # type: ignore[attr-defined]
@@ -211,6 +214,7 @@ def test_a_head_of_a_stream_is_no_viewer(mq: Client, boards: list[Board]) -> Non
         assert not len(boards[0].hub)
 
 
+@timed
 def test_a_queue_that_is_paused_elsewhere_is_marked(mq: Client, url: str) -> None:
     mq.queue("emails")
     with watching(url, link("live")) as stream:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 Change = tuple[str, str, str | None]
 
 
