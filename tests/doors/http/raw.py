@@ -10,7 +10,7 @@ AT_ONCE = 32
 STATUS = re.compile(rb"^HTTP/1\.[01] (\d{3}) ", re.MULTILINE)
 
 
-def say(url: str, *pieces: bytes, wait: float = 5.0) -> bytes:
+def say(url: str, *pieces: bytes, wait: float = 30.0) -> bytes:
     """Send pieces over one connection; all that comes back until it is closed, or nothing more comes."""
     address = urlsplit(url)
     with socket.create_connection((address.hostname, address.port), timeout=wait) as connection:

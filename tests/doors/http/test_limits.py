@@ -57,7 +57,7 @@ def test_a_body_that_says_it_is_too_long_is_refused_before_it_comes(
     named = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     named += "Connection: close\r\nContent-Length: 99999999999\r\n"
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{named}\r\n"
-    assert statuses(say(bounded, head.encode(), wait=2)) == [413]
+    assert statuses(say(bounded, head.encode())) == [413]
 
 
 @pytest.mark.parametrize(("method", "path", "headers"), PLACES)

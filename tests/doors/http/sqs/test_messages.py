@@ -116,7 +116,7 @@ def test_the_first_receive_stays_the_first(sqs: Any, queue: str, clock: Clock) -
     first = one(sqs.receive_message(QueueUrl=queue, AttributeNames=names))["Attributes"][names[0]]
     clock.move(100)
     again = one(sqs.receive_message(QueueUrl=queue, AttributeNames=names))["Attributes"][names[0]]
-    assert abs(int(again) - int(first)) < 5
+    assert abs(int(again) - int(first)) < 10_000  # milliseconds, of 100 seconds
 
 
 def test_a_delayed_message_comes_later_and_zero_overrides_the_queue(
@@ -141,7 +141,7 @@ def test_a_long_poll_returns_as_soon_as_one_message_is_there(sqs: Any, queue: st
     started = time.monotonic()
     found = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=20)
     assert bodies(found) == ["late"]
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 15
     timer.join()
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.doors.http.sqs.asking import bodies, one, refused
 from tests.doors.http.sqs.conftest import NewQueue
 from tests.doors.http.sqs.serving import Clock
+from tests.timing import timed
 
 
 def test_a_message_is_hidden_for_the_queues_timeout(sqs: Any, new_queue: NewQueue, clock: Clock) -> None:
@@ -66,6 +67,7 @@ def test_zero_returns_a_message_at_once_and_the_receive_has_counted(sqs: Any, qu
     assert again["Attributes"]["ApproximateReceiveCount"] == "2"
 
 
+@timed
 def test_a_message_returned_wakes_who_waits_for_it(sqs: Any, queue: str) -> None:
     sqs.send_message(QueueUrl=queue, MessageBody="x")
     handle = one(sqs.receive_message(QueueUrl=queue))["ReceiptHandle"]
