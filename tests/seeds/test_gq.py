@@ -22,6 +22,7 @@ from rowmq.engine import Message
 from rowmq.stores.sql import database
 from tests.seeds.watching import eventually, process, said
 from tests.stores.proxy import proxied
+from tests.timing import timed
 
 AT_MOST_ONCE: dict[str, Any] = {"delivery": "at_most_once", "max_attempts": None}
 QUICK = {"first": 0.02, "factor": 1, "cap": 0.02, "jitter": 0}
@@ -198,9 +199,9 @@ def test_an_idle_consumer_gets_a_message_as_soon_as_it_is_pushed(mq: Client, url
         thread.start()
         with rowmq.connect(url) as other:
             other.push("emails", "hello")
-        assert seen.wait(10)
+        assert seen.wait(60)
         consumer.close()
-        thread.join(10)
+        thread.join(60)
     assert not thread.is_alive()
 
 
@@ -317,6 +318,7 @@ def test_at_most_once_a_message_is_popped_only_before_its_deadline(mq: Client) -
     assert (record.state, record.reason, record.attempts) == (State.DEAD, Reason.EXPIRED, 0)
 
 
+@timed
 def test_at_most_once_an_error_puts_it_back_without_limit_until_its_deadline_and_then_it_is_dead(
     mq: Client,
 ) -> None:
@@ -352,6 +354,7 @@ def test_at_most_once_a_message_whose_holder_vanished_is_never_delivered_again(m
     assert (record.state, record.reason) == (State.DEAD, Reason.LOST)
 
 
+@timed
 def test_at_least_once_a_message_whose_holder_vanished_comes_back_when_its_lease_ends(mq: Client) -> None:
     emails = mq.queue("emails", lease=1)
     emails.push("again")
@@ -364,6 +367,7 @@ def test_at_least_once_a_message_whose_holder_vanished_comes_back_when_its_lease
             held.ack()
 
 
+@timed
 def test_at_least_once_a_lease_ends_at_the_deadline_so_that_others_may_take_the_message(mq: Client) -> None:
     emails = mq.queue("emails", lease=60)
     deadline = soon(0.3)

@@ -19,6 +19,7 @@ import pytest
 import rowmq
 from rowmq import ClaimedMessage, Client, QueueHandle, Reason, Record, State
 from tests.seeds.watching import eventually, process, working
+from tests.timing import timed
 
 AT_ONCE = {"first": 0, "cap": 0}
 
@@ -80,6 +81,7 @@ def test_a_pull_takes_a_batch_and_locks_it(mq: Client) -> None:
     assert [message.id for message in jobs.claim(10)] == ids[3:]
 
 
+@timed
 def test_a_lock_can_be_extended(mq: Client) -> None:
     jobs = mq.queue("jobs", lease=0.3)
     id = jobs.push("long")
@@ -209,7 +211,7 @@ def test_a_worker_runs_as_many_handlers_at_once_as_it_is_told_and_no_more(mq: Cl
         with lock:
             running += 1
             most = max(most, running)
-        together.wait(10)
+        together.wait(60)
         with lock:
             running -= 1
 
@@ -228,7 +230,7 @@ class Gate:
     def __call__(self, message: ClaimedMessage) -> None:
         if message.payload == "stop":
             self.reached.set()
-            assert self.open.wait(30)
+            assert self.open.wait(60)
 
 
 def gated(mq: Client, **settings: Any) -> tuple[QueueHandle, Gate]:
@@ -242,7 +244,7 @@ def gated(mq: Client, **settings: Any) -> tuple[QueueHandle, Gate]:
 def test_a_worker_claims_ahead_but_no_more_than_its_buffer_holds(mq: Client) -> None:
     jobs, gate = gated(mq)
     with working(mq, concurrency=1, buffer=3):
-        assert gate.reached.wait(15)
+        assert gate.reached.wait(60)
         eventually(lambda: jobs.stats().leased == 4)
         time.sleep(0.1)
         stats = jobs.stats()
@@ -251,10 +253,11 @@ def test_a_worker_claims_ahead_but_no_more_than_its_buffer_holds(mq: Client) -> 
         eventually(lambda: jobs.stats().done == 14)
 
 
+@timed
 def test_a_lease_does_not_run_out_while_its_message_waits_in_the_buffer(mq: Client) -> None:
     jobs, gate = gated(mq, lease=1)
     with working(mq, concurrency=1):
-        assert gate.reached.wait(15)
+        assert gate.reached.wait(60)
         eventually(lambda: jobs.stats().leased == 9)
         time.sleep(2)
         assert jobs.stats().leased == 9
@@ -264,6 +267,7 @@ def test_a_lease_does_not_run_out_while_its_message_waits_in_the_buffer(mq: Clie
     assert {each.receives for each in jobs.find()} == {1}
 
 
+@timed
 def test_a_lease_is_extended_while_the_handler_runs(mq: Client) -> None:
     jobs = mq.queue("jobs", lease=1)
     id = jobs.push("long")
@@ -298,9 +302,9 @@ def test_an_async_handler_is_cancelled_when_its_lease_is_lost(mq: Client) -> Non
             raise
 
     with working(mq):
-        assert began.wait(15)
+        assert began.wait(60)
         assert mq.amend([id], "kill") == 1
-        assert cancelled.wait(15)
+        assert cancelled.wait(60)
     assert (record(mq, id).state, record(mq, id).attempts) == (State.DEAD, 1)
 
 
@@ -316,9 +320,9 @@ def test_a_plain_handler_is_told_when_its_lease_is_lost(mq: Client) -> None:
         told.set()
 
     with working(mq):
-        assert began.wait(15)
+        assert began.wait(60)
         assert mq.amend([id], "kill") == 1
-        assert told.wait(15)
+        assert told.wait(60)
     assert record(mq, id).state == State.DEAD
 
 
@@ -450,7 +454,7 @@ def test_the_limit_of_attempts_holds_when_workers_die_in_the_middle(mq: Client, 
     id = jobs.push("deadly")
     for _ in range(2):
         with process(KILLED, url) as worker:
-            assert worker.wait(30) == 9
+            assert worker.wait(60) == 9
     eventually(lambda: not jobs.claim() and jobs.stats().dead == 1)
     assert (record(mq, id).reason, record(mq, id).attempts) == (Reason.EXHAUSTED, 2)
     assert len(mq.failures(id)) == 2
@@ -467,15 +471,15 @@ def test_acks_of_handlers_that_finish_during_the_stop_count(mq: Client) -> None:
     @jobs.handler
     def work(message: ClaimedMessage) -> None:
         running.release()
-        assert go.wait(30)
+        assert go.wait(60)
 
     with working(mq, concurrency=4) as worker:
         for _ in range(4):
-            assert running.acquire(timeout=15)
+            assert running.acquire(timeout=60)
         stop = threading.Thread(target=worker.stop)
         stop.start()
         go.set()
-        stop.join(15)
+        stop.join(60)
     assert jobs.stats().done == 4
 
 
@@ -484,14 +488,14 @@ def test_what_waits_in_the_buffer_goes_back_at_once_when_the_worker_stops_and_no
 ) -> None:
     jobs, gate = gated(mq, lease=60)
     with working(mq, concurrency=1) as worker:
-        assert gate.reached.wait(15)
+        assert gate.reached.wait(60)
         eventually(lambda: jobs.stats().leased == 9)
         stop = threading.Thread(target=worker.stop)
         stop.start()
         eventually(lambda: jobs.stats().ready == 8)
         assert {each.attempts for each in jobs.find(state="ready")} == {0}
         gate.open.set()
-        stop.join(15)
+        stop.join(60)
     assert jobs.stats().done == 6
     assert {message.attempt for message in jobs.claim(10)} == {1}
 
@@ -510,6 +514,7 @@ def test_a_worker_that_is_started_twice_or_stopped_twice_or_never_started_says_s
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
+@timed
 def test_a_stop_that_takes_too_long_says_so_and_the_message_comes_back(mq: Client, is_async: bool) -> None:
     jobs = mq.queue("jobs", lease=0.4)
     jobs.push("slow")
@@ -518,7 +523,7 @@ def test_a_stop_that_takes_too_long_says_so_and_the_message_comes_back(mq: Clien
     def work(message: ClaimedMessage) -> None:
         if message.attempt == 1:
             began.set()
-            assert go.wait(30)
+            assert go.wait(60)
 
     async def work_async(message: ClaimedMessage) -> None:
         began.set()
@@ -526,7 +531,7 @@ def test_a_stop_that_takes_too_long_says_so_and_the_message_comes_back(mq: Clien
 
     jobs.handler(work_async if is_async else work)
     with working(mq) as worker:
-        assert began.wait(15)
+        assert began.wait(60)
         with pytest.raises(rowmq.StopTimeout, match="1 handler"):
             worker.stop(0.1)
     (again,) = jobs.claim(wait=10)

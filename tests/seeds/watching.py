@@ -13,7 +13,7 @@ from rowmq import Client, Worker, WorkerState
 T = TypeVar("T")
 
 
-def eventually(condition: Callable[[], T], *, within: float = 15.0) -> T:
+def eventually(condition: Callable[[], T], *, within: float = 60.0) -> T:
     """What the condition says as soon as it says something; a test fails if it never does."""
     end = time.monotonic() + within
     while not (found := condition()):
@@ -31,7 +31,7 @@ def working(mq: Client, *queues: str, **options: Any) -> Iterator[Worker]:
         yield worker
     finally:
         with suppress(WorkerState):
-            worker.stop(15)
+            worker.stop(60)
 
 
 @contextmanager
