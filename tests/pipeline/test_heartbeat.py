@@ -36,7 +36,7 @@ def test_a_claim_that_is_held_while_the_one_before_is_found_gone_is_kept(away: b
     beat._beat()
     assert beat._held == (LATER, timedelta(seconds=0.03))
     assert beat._pause == pytest.approx(0.01)
-    assert kept.wait(10)
+    assert kept.wait(60)
 
 
 def test_nothing_is_kept_after_what_was_held_is_dropped_while_the_store_is_asked() -> None:

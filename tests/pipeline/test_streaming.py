@@ -20,6 +20,7 @@ from rowmq.pipeline import handled
 from rowmq.pipeline.reading.columns import columns_of
 from rowmq.pipeline.schema import READ
 from rowmq.pipeline.stream.reader import StreamReader
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,6 +203,7 @@ def test_two_queries_share_a_queue_and_while_idle_leave_nothing_unacked(
     assert all(seen)
 
 
+@timed
 def test_a_batch_longer_than_its_lease_is_not_given_to_others(
     spark: SparkSession, sqlite_url: str, tmp_path: Path
 ) -> None:

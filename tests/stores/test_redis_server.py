@@ -23,6 +23,7 @@ from rowmq.stores import open_store
 from rowmq.testing.build import T0, after, message, messages
 from tests.servers import Server, ServerMissingError, connect_redis, free_port, redis_server, skip_or_fail
 from tests.stores.test_redis import live
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,6 +212,7 @@ def test_a_server_busy_with_somebodys_script_for_long_is_unavailable(
     push(store)
 
 
+@timed
 def test_a_server_busy_with_somebodys_script_for_a_moment_is_waited_for(
     store: Store, server: Server, admin: redis.Redis
 ) -> None:
@@ -220,6 +222,7 @@ def test_a_server_busy_with_somebodys_script_for_a_moment_is_waited_for(
     assert store.queues.stats("q").ready == 1
 
 
+@timed
 def test_a_server_that_is_loading_says_so_and_is_there_afterwards() -> None:
     slow = {"key-load-delay": "2000", "loading-process-events-interval-bytes": "1024"}
     with served(**slow) as server, connected(server) as (store, admin):

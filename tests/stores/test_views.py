@@ -214,7 +214,7 @@ def test_an_id_that_is_taken_is_an_error(store: SQLStore) -> None:
 def test_plain_sql_wakes_a_waiter(store: SQLStore) -> None:
     store.wait(["q'u"], timedelta(milliseconds=1))
     insert(store)
-    assert store.wait(["q'u"], timedelta(seconds=5))
+    assert store.wait(["q'u"], timedelta(seconds=30))
 
 
 def handy(store: SQLStore) -> dict[str, list[tuple[Any, ...]]]:

@@ -51,7 +51,7 @@ def serving(
     thread = threading.Thread(target=loop.run_until_complete, args=[main()], name="tested-grpc")
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(60)
         yield f"127.0.0.1:{ports[0]}"
     finally:
         loop.call_soon_threadsafe(over.set)

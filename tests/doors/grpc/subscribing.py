@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.doors.grpc.serving import Caller
 
 PATH = "/rowmq.v1.RowMQ"
-SOON = 10.0
+SOON = 60.0
 
 
 class Stream:

@@ -44,7 +44,7 @@ async def publish(address: str, acknowledged: list[bytes], total: int) -> None:
                     break
 
 
-async def consume(address: str, received: Counter[bytes], total: int) -> None:
+async def consume(address: str, received: Counter[bytes], total: int, subscribed: asyncio.Event) -> None:
     """Receive until everything has come, over one stream after another."""
     resume = ""
     async with grpc.aio.insecure_channel(address) as channel:
@@ -65,6 +65,7 @@ async def consume(address: str, received: Counter[bytes], total: int) -> None:
             try:
                 async for response in method(requests()):
                     resume = response.started.resume or resume
+                    subscribed.set()
                     received.update(each.payload for each in response.messages)
                     if response.messages:
                         said.put_nowait(wire.SubscribeRequest(upto=response.messages[-1].number))
@@ -80,10 +81,11 @@ async def crash(
 ) -> None:
     port = free_port()
     address, arguments = f"127.0.0.1:{port}", ("--url", url, "--grpc-port", str(port))
-    async with asyncio.timeout(100):
+    async with asyncio.timeout(200):
         with served(*arguments, folder=folder, ends=False) as first:
-            consuming = asyncio.create_task(consume(address, received, total))
-            await asyncio.sleep(0.5)  # so that its subscription is made before anything is published
+            subscribed = asyncio.Event()
+            consuming = asyncio.create_task(consume(address, received, total, subscribed))
+            await subscribed.wait()  # or what is published before would not come to it
             publishing = asyncio.create_task(publish(address, acknowledged, total))
             while len(received) < total // 3:  # noqa: ASYNC110 - a test looks on
                 await asyncio.sleep(0.01)
@@ -133,7 +135,7 @@ def test_a_consumer_of_gomqs_gets_what_the_killed_server_owed_it(url: str, tmp_p
 
     async def after() -> None:
         async with connected(address) as peer:
-            found = await peer.receive("c", 70, patience=20)
+            found = await peer.receive("c", 70, patience=60)
             assert [record.value.payload for record in found] == [b"%d" % number for number in range(70)]
 
     with served(*arguments, folder=tmp_path, ends=False) as first:
@@ -155,14 +157,15 @@ def test_nothing_acknowledged_is_lost_and_streams_go_on_when_redis_is_killed_in_
     async def main(redis: Server) -> None:
         async with connected(address) as consumer:
             await consumer.subscribe("orders", "c")
-            consuming = asyncio.create_task(consume(address, streamed, total))
-            await asyncio.sleep(0.5)  # so that its subscription is made before anything is published
+            subscribed = asyncio.Event()
+            consuming = asyncio.create_task(consume(address, streamed, total, subscribed))
+            await subscribed.wait()  # or what is published before would not come to it
             publishing = asyncio.create_task(publish(address, acknowledged, total))
             while len(acknowledged) < total // 3:  # noqa: ASYNC110 - a test looks on
                 await asyncio.sleep(0.01)
             redis.kill()
             redis.restart()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(200):
                 await asyncio.gather(publishing, consuming)
                 received: set[bytes] = set()
                 while len(received) < total:

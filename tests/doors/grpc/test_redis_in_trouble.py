@@ -18,6 +18,7 @@ from tests.doors.grpc.serving import Caller, serving
 from tests.doors.grpc.subscribing import PATH, Stream, eventually
 from tests.servers import Server, connect_redis
 from tests.stores.test_redis_server import configured, served
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,6 +131,7 @@ def test_a_read_only_redis_takes_nothing_and_is_there_again_as_it_was(
     eventually(lambda: observed(caller) == 1)
 
 
+@timed
 def test_a_redis_that_is_gone_and_then_loading_is_unavailable_and_has_lost_nothing(
     caller: Caller, server: Server, admin: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

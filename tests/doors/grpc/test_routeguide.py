@@ -15,6 +15,7 @@ from rowmq.doors.grpc.inbox import Inbox, Inboxes
 from rowmq.stores.memory import MemoryStore
 from tests.doors.grpc.serving import Caller, serving
 from tests.servers import free_port
+from tests.timing import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from rowmq.core.store import Store
 
 SHORT = timedelta(seconds=0.6)
-SOON = 10.0
+SOON = 60.0
 LARGE = 2**20
 IDENTIFIED = wire.Identification(consumerID="c")
 
@@ -165,6 +166,7 @@ def test_an_answer_that_leaves_after_the_callers_deadline_comes_again(
         assert peer.until("c", 2) == [b"1", b"2"]
 
 
+@timed
 def test_a_peer_that_does_not_observe_is_let_go_and_its_messages_wait_for_the_next(
     store: MemoryStore,
 ) -> None:
@@ -180,6 +182,7 @@ def test_a_peer_that_does_not_observe_is_let_go_and_its_messages_wait_for_the_ne
             assert second.until("c", 3) == [b"1", b"2", b"3"]
 
 
+@timed
 def test_what_only_a_peer_that_is_gone_had_to_receive_goes_to_another_of_its_consumer(
     store: MemoryStore,
 ) -> None:
@@ -194,6 +197,7 @@ def test_what_only_a_peer_that_is_gone_had_to_receive_goes_to_another_of_its_con
             assert len(inboxes(store)) == 1
 
 
+@timed
 def test_with_nobody_left_messages_are_kept_for_whoever_comes_first(store: MemoryStore) -> None:
     with serving(store, patience=SHORT) as address, Peer(address) as publisher:
         with Peer(address) as first:
@@ -223,6 +227,7 @@ def test_a_server_that_starts_again_knows_that_its_former_peers_are_gone(store: 
         assert peer.until("c", 1) == [b"1"]
 
 
+@timed
 def test_a_peer_that_another_server_took_for_gone_joins_anew(store: MemoryStore) -> None:
     with serving(store, patience=SHORT) as address, Peer(address) as peer:
         peer.subscribe("a", "c")

@@ -105,8 +105,8 @@ def test_open_streams_do_not_hold_up_a_stop(tmp_path: Path) -> None:
         with pytest.raises(grpc.RpcError) as stopped:
             next(call)
         assert stopped.value.code() is grpc.StatusCode.UNAVAILABLE
-        assert server.process.wait(10) == 0
-        assert time.monotonic() - began < 8
+        assert server.process.wait(60) == 0
+        assert time.monotonic() - began < 25
 
 
 def test_without_its_packages_grpc_is_left_out_and_the_log_says_so(
