@@ -49,7 +49,7 @@ def told(url: str, folder: Path) -> dict[int, str]:
         env=environment(PATH=path, ROWMQ_TOKEN="any"),  # noqa: S106 - no token is asked for
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=280,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

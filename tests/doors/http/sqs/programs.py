@@ -10,7 +10,7 @@ from tests.servers import ServerMissingError, skip_or_fail
 
 HERE = Path(__file__).parent
 ENVIRONMENT = Path(sys.prefix)
-PATIENCE = 100
+PATIENCE = 280
 
 
 def found(path: Path) -> Path:
