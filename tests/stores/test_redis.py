@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rowmq.core.backoff import Backoff
-from rowmq.core.delivery import Settlement, Want
+from rowmq.core.delivery import Receipt, Settlement, Want
 from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
 from rowmq.core.message import Batch, Pushed
-from rowmq.core.outcome import ACK, Ack, Bury, Retry
+from rowmq.core.outcome import ACK, Ack, Bury, Release, Retry, Settled
 from rowmq.core.where import where
 from rowmq.stores import open_store, redis
 from rowmq.stores.recent import MOST
@@ -28,6 +28,7 @@ from rowmq.testing.build import (
     after,
     claim,
     claim_one,
+    everything,
     message,
     messages,
     payloads,
@@ -43,6 +44,8 @@ from tests.servers import Server, connect_redis, fresh_redis_prefix
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rowmq.core.message import Message
+    from rowmq.core.outcome import Outcome
     from rowmq.core.store import Store
 
 LUA = Path(redis.__file__).parent / "lua"
@@ -398,6 +401,60 @@ def test_a_claim_that_finds_thousands_overdue_still_finds_what_is_not(store: Red
     push(store, message("young"), now=after(30))
     assert payloads(claim(store, now=after(60))) == ["young"]
     assert states(store, now=after(60)) == {"leased": 1, "dead": 6_000}
+
+
+def mixed() -> list[Message]:
+    """Make messages alike, and among them some of every kind that is not."""
+    given = messages(12)
+    given[1:1] = [message("first of g", group="g", priority=7), message("late", delay=span(5))]
+    given[4:4] = [message("urgent", priority=9), message("dated", deadline=after(3600))]
+    given[8:8] = [message("second of g", group="g", priority=9), message("told", metadata={"a": "b"})]
+    return given
+
+
+def worked_through(store: Store, given: list[Message]) -> list[Any]:
+    """Claim and settle so that some messages go together and others alone; tell all that was answered."""
+    told: list[Any] = []
+    put_queue(store, max_attempts=2)
+    push(store, *given)
+    for round in range(5):
+        now = after(100 * round)
+        found = claim(store, 30 if round else 9, now=now, lease=span(50), consumer=f"w{round}", share=False)
+        told += [each._replace(token=b"") for each in found]
+        kept = {0, 3, 5, 6} if round < 3 else set()
+        others: list[tuple[int, Outcome]] = [(0, Retry(delay=span(1), error="again")), (3, Release())]
+        for place, outcome in others:
+            if place in kept and place < len(found):
+                settle(store, found[place], outcome, now=now)
+        acks = [each.receipt for place, each in enumerate(found) if place not in kept]
+        wrong = [Receipt(each.seq, b"x" * 16) for each in acks[:1]] + [Receipt(10**12, b"y" * 16)]
+        told += store.settle([Settlement(each, ACK) for each in [*wrong, *acks, *acks[:2]]], now=now)
+        told.append((states(store, now=now), everything(store, now=now)))
+    return told
+
+
+def test_messages_alike_and_others_end_as_in_memory(store: RedisStore) -> None:
+    given = mixed()
+    with closing(open_store("memory://")) as other:
+        assert worked_through(store, given) == worked_through(other, given)
+
+
+def test_nothing_is_left_of_messages_alike_but_that_they_are_done(store: RedisStore, redis_url: str) -> None:
+    put_queue(store)
+    push(store, *messages(3, priority=3), *messages(3, priority=5), now=T0)
+    settle(store, claim_one(store), Retry(error="again"))
+    held = claim(store, 10, share=False)
+    assert len({each.seq for each in held}) == len(held) == 6
+    assert ours(store, redis_url) >= {"q:1:due:3", "q:1:due:5", "q:1:held", "q:1:open"}
+    assert set(store.settle([Settlement(each.receipt, ACK) for each in held], now=T0)) == {Settled.SETTLED}
+    left = {key for key in ours(store, redis_url) if key.startswith("q:1:")}
+    assert left == {"q:1:done", "q:1:ended", "q:1:failed", "q:1:happened"}
+    with connect_redis(redis_url) as connection:
+        root = store.server.options.root
+        done = connection.zrange(f"{root}q:1:done", 0, -1, withscores=True)
+        assert (
+            [int(score) for _, score in done] == [int(seq) for seq, _ in done] == sorted(h.seq for h in held)
+        )
 
 
 def test_every_script_says_what_it_does_takes_and_returns() -> None:

@@ -27,7 +27,7 @@ from rowmq.stores.redis.durability import info, settings
 from rowmq.stores.redis.monitor_lists import Failed, Listing, Messages, last_failures
 from rowmq.stores.redis.monitor_samples import Sampling, samples
 from rowmq.stores.redis.server import Server
-from rowmq.stores.redis.values import failure, records, seq_text, stamp
+from rowmq.stores.redis.values import SEQ_DIGITS, failure, records, seq_text, stamp
 
 SETTINGS = ("appendonly", "appendfsync", "no-appendfsync-on-rewrite", "maxmemory-policy")
 
@@ -128,7 +128,7 @@ class RedisMonitor:
         spots, more = gather(listing.look, listing.choose, place, limit)
         seqs = [seq_text(spot.seq) for spot in spots]
         at, found = self._server.call("records", stamp(now), LONGEST_EXCERPT, *seqs)
-        shown = records(found, [None] * len(found[1]), int(at))
+        shown = records(found, [None] * (len(found[0]) // SEQ_DIGITS), int(at))
         return Sheet(shown, more, self._excerpts(wrong(spots) if wrong else []))
 
     def _excerpts(self, chosen: list[tuple[int, int]]) -> dict[int, Excerpt]:

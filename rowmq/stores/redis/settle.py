@@ -8,11 +8,10 @@ from rowmq.core.delivery import Claim, Receipt, Settlement
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Release, Settled
 from rowmq.stores.redis.claim import TOKEN_BYTES
 from rowmq.stores.redis.server import Argument, Server
-from rowmq.stores.redis.values import optional, seq_text, stamp
+from rowmq.stores.redis.values import SEQ_DIGITS, optional, seq_text, stamp
 
 MOST = 1000
 """How many one script takes."""
-SEQ_DIGITS = 16
 ANSWERS = {ord(each[0]): each for each in Settled}
 
 

@@ -2,7 +2,7 @@
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from itertools import accumulate, pairwise
@@ -18,9 +18,11 @@ from rowmq.core.outcome import Reason, State
 EMPTY: Mapping[str, str] = {}
 SAID, FAILURE, ENTRY = 11, 6, 6
 """How many texts each kind of thing is packed of."""
+SEQ_DIGITS = 16
 NONE = 1e300
 """A time that is not there."""
 _ROW = struct.Struct(">6d2I4B11H")
+_SAID = struct.Struct(f">{SAID}I")
 _shared_moment = lru_cache(maxsize=1024)(moment)
 """The messages of one claim end together, and many of them were pushed together."""
 
@@ -52,7 +54,7 @@ def stamp(now: datetime | None) -> str:
 
 def seq_text(seq: int) -> str:
     """A seq as keys and sorted sets have it."""
-    return f"{seq:016d}"
+    return f"{seq:0{SEQ_DIGITS}d}"
 
 
 def optional(text: bytes | None) -> bytes:
@@ -117,11 +119,11 @@ class Row(NamedTuple):
     """Where what was said begins."""
 
 
-def row(blob: bytes) -> Row:
-    """A row as it is kept."""
-    kept = _ROW.unpack_from(blob)
+def row(blob: bytes, begin: int = 0) -> Row:
+    """A row as it is kept, from a place on."""
+    kept = _ROW.unpack_from(blob, begin)
     born, sched, deadline, at, since, ended = (None if each == NONE else int(each) for each in kept[:6])
-    ends = list(accumulate(kept[12:], initial=_ROW.size))
+    ends = list(accumulate(kept[12:], initial=begin + _ROW.size))
     _, _, _, queue, token, by, src, why, _, _, state = (blob[each[0] : each[1]] for each in pairwise(ends))
     return Row(
         born or 0,
@@ -145,47 +147,77 @@ def row(blob: bytes) -> Row:
 
 def deliveries(shown: Any) -> list[Delivery]:
     """Leased messages."""
-    seqs, messages, queues = shown
+    seqs, sheaves, queues = shown
     known = {id: (name.decode(), int(most) if most else None) for id, name, most in queues}
-    return [_delivery(int(seq), each, known) for seq, each in zip(cut(seqs, 16), messages, strict=True)]
+    numbers = map(int, cut(seqs, SEQ_DIGITS))
+    found: list[Delivery] = []
+    for sheaf in sheaves:
+        begin, end = 0, len(sheaf)
+        while begin < end:
+            delivery, begin = _delivery(next(numbers), sheaf, begin, known)
+            found.append(delivery)
+    return found
 
 
-def _delivery(seq: int, blob: bytes, queues: Mapping[bytes, tuple[str, int | None]]) -> Delivery:
-    """One of them; not by way of :func:`row`, because making values is most of a claim's own time."""
-    kept = _ROW.unpack_from(blob)
-    queue = _ROW.size + kept[12] + kept[13] + kept[14]
+def _delivery(
+    seq: int, sheaf: bytes, begin: int, queues: Mapping[bytes, tuple[str, int | None]]
+) -> tuple[Delivery, int]:
+    """The one that begins at a place, and where the next one does.
+
+    Not by way of :func:`row`, because making values is most of a claim's own time.
+    """
+    kept = _ROW.unpack_from(sheaf, begin)
+    queue = begin + _ROW.size + kept[12] + kept[13] + kept[14]
     token = queue + kept[15]
     consumer = token + kept[16]
     source = consumer + kept[17]
-    end = source + sum(kept[18:])
-    id, body, binary, metadata, priority, group, *_, deadline = unpacked(blob, SAID, end)
-    name, most = queues[blob[queue:token]]
+    said = source + sum(kept[18:])
+    lengths = _SAID.unpack_from(sheaf, said)
+    id = said + _SAID.size
+    body = id + lengths[0]
+    binary = body + lengths[1]
+    metadata = binary + lengths[2]
+    priority = metadata + lengths[3]
+    group = priority + lengths[4]
+    end = id + sum(lengths)
+    name, most = queues[sheaf[queue:token]]
     return Delivery(
         seq,
-        blob[token:consumer],
+        sheaf[token:consumer],
         name,
-        id,
-        body,
-        bool(binary),
-        _metadata(metadata),
+        sheaf[id:body],
+        sheaf[body:binary],
+        bool(lengths[2]),
+        json.loads(sheaf[metadata:priority]) if lengths[3] else EMPTY,
         kept[6],
         most,
         kept[7],
-        int(priority),
-        _text(group),
+        int(sheaf[priority:group]),
+        sheaf[group : group + lengths[5]].decode() if lengths[5] else None,
         _shared_moment(int(kept[0])),
-        _moment(deadline),
+        _moment(sheaf[end - lengths[10] : end]) if lengths[10] else None,
         _shared_moment(int(kept[3])),
-        _text(blob[source : source + kept[18]]),
-    )
+        _text(sheaf[source : source + kept[18]]) if kept[18] else None,
+    ), end
 
 
 def records(shown: Any, results: Sequence[bytes | None], now: int) -> list[Record]:
     """Messages in whatever state they are then."""
-    seqs, messages, queues = shown
+    seqs, sheaves, queues = shown
     names = {id: name.decode() for id, name, _ in queues}
-    columns = zip(cut(seqs, 16), messages, results, strict=True)
+    columns = zip(cut(seqs, SEQ_DIGITS), _cut_sheaves(sheaves), results, strict=True)
     return [_record(int(seq), blob, names, result, now) for seq, blob, result in columns]
+
+
+def _cut_sheaves(sheaves: Sequence[bytes]) -> Iterator[bytes]:
+    """Every message in the texts that hold many."""
+    for sheaf in sheaves:
+        begin = 0
+        while begin < len(sheaf):
+            said = row(sheaf, begin).end
+            end = said + _SAID.size + sum(_SAID.unpack_from(sheaf, said))
+            yield sheaf[begin:end]
+            begin = end
 
 
 def _record(seq: int, blob: bytes, names: Mapping[bytes, str], result: bytes | None, now: int) -> Record:

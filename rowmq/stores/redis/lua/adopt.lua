@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life claiming records
+--! keys queues writing rules life records
 -- Take over a named claim: a new token for what is left of it, and a new lease.
 -- KEYS[1] prefix
 -- ARGV[1] claim name, [2] new token, [3] lease or '' (each queue's), [4] now or ''
@@ -25,7 +25,7 @@ for _, seq in ipairs(call('LRANGE', key .. ':seqs', 0, -1)) do
   local row = pending(seq)
   if row and row.tok == former then
     take_over(row)
-    table.insert(left, row)
+    table.insert(left, seq)
   end
 end
 write_all()

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life claiming records
+--! keys queues writing rules life kinds claiming records
 -- Lease messages of one queue to each want, first wants first, and bury what is found overdue on the way.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or ''; then for each want 16: limit, lease or '', consumer or '', sharer or '',
@@ -40,7 +40,7 @@ local function left_of(name)
   for _, seq in ipairs(call('LRANGE', PREFIX .. 'c:' .. claim .. ':seqs', 0, -1)) do
     local row = pending(seq)
     if row and row.tok == token then
-      table.insert(left, row)
+      table.insert(left, seq)
     end
   end
   return { shown(left), {}, 0 }
@@ -52,9 +52,7 @@ local function keep_claim(want, leased)
   call('ZADD', PREFIX .. 'claims:born', now, claim)
   call('SADD', queue_key(queue.id, 'claims'), claim)
   call('HSET', PREFIX .. 'c:' .. claim, 'name', want.name, 'q', queue.id, 'tok', want.token, 'runs', 1)
-  for _, row in ipairs(leased) do
-    call('RPUSH', PREFIX .. 'c:' .. claim .. ':seqs', row.seq)
-  end
+  send('RPUSH', leased, PREFIX .. 'c:' .. claim .. ':seqs')
 end
 
 local function serve(want)
@@ -62,17 +60,13 @@ local function serve(want)
   if known then
     return known
   end
-  local search, leased = search_for(queue, want, now), {}
-  for _, run in ipairs(search.runs) do
-    for _, row in ipairs(run[2]) do
-      table.insert(leased, row)
-    end
-  end
+  local search = search_for(queue, want, now)
+  local leased = search.leased
   spend(queue, #leased, now)
   if want.name and (#leased > 0 or not want.again) then
     keep_claim(want, leased)
   end
-  return { shown(leased), search.stopped or {}, search.more and 1 or 0 }
+  return { shown(leased, nil, queue.id), search.stopped or {}, search.more and 1 or 0 }
 end
 
 local results = {}

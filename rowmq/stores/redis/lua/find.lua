@@ -26,12 +26,8 @@ load_rows({ unpack(seqs, 1, limit) })
 for place = 1, limit do
   local row = row_of(seqs[place])
   if state == '' or state_of(row, now) == state then
-    table.insert(found, row)
+    table.insert(found, seqs[place])
   end
 end
-local shown_seqs = {}
-for place, row in ipairs(found) do
-  shown_seqs[place] = row.seq
-end
 local last = limit == tonumber(ARGV[5]) and seqs[limit] or ''
-return { last, text(now), shown(found), values_of('r:', shown_seqs) }
+return { last, text(now), shown(found), values_of('r:', found) }

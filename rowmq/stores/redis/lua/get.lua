@@ -10,4 +10,4 @@ local row = seq and row_of(seq)
 if not row or not row.q then
   return false
 end
-return { text(now), shown({ row }), call('GET', PREFIX .. 'r:' .. seq) }
+return { text(now), shown({ seq }), call('GET', PREFIX .. 'r:' .. seq) }

@@ -10,7 +10,7 @@ load_rows({ unpack(ARGV, 3) })
 for place = 3, #ARGV do
   local row = row_of(ARGV[place])
   if row and row.q then
-    table.insert(found, row)
+    table.insert(found, ARGV[place])
   end
 end
 -- What a message says, with the beginning of its payload, the second text, alone; the rest of a large one is not read.

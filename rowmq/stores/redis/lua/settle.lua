@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life
+--! keys queues writing rules life kinds
 -- Ack, retry, release or bury what is held, in the given order.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then either 'acks' and one text of seq and token of each, or for each settlement 6: 'receipt'
@@ -66,25 +66,78 @@ local function settle_claim(name, token, what, value, error)
   return answers.repeated and 'repeated' or 'lost'
 end
 
-local given, results = {}, {}
-if ARGV[2] == 'acks' then
-  for start = 1, #ARGV[3], 32 do
-    local seq, token = string.sub(ARGV[3], start, start + 15), string.sub(ARGV[3], start + 16, start + 31)
-    given[#given + 1] = { settle, seq, token, 'ack', '', '' }
+local finished = {}
+
+-- What is to be known of messages alike that are acked as one: somebody holds them, they are of no group and no dead
+-- letters, have no deadline, and keep their bodies.
+local function alike(row)
+  local queue = row.tok and row.at and queue_of(row.q)
+  if not queue or queue.fifo == '1' or queue.retention == 0 or row.gid or row.src or row.deadline then
+    return nil
   end
-else
-  for start = 2, #ARGV, 6 do
+  local lists = list_of(finished, row.q)
+  local kind = { tok = row.tok, all = list_of(lists, 'open'), line = list_of(lists, line_of(row)) }
+  conclude(row, 'done', nil, now)
+  return kind
+end
+
+local function ack_alike(kinds, seq, token)
+  local blob = rows[seq]
+  local kind = type(blob) == 'string' and kind_of(kinds, seq, blob, alike)
+  if not kind or kind.tok ~= token then
+    return false
+  end
+  become(kind, seq, blob)
+  kind.all[#kind.all + 1], kind.line[#kind.line + 1] = seq, seq
+  return true
+end
+
+local function place_alike()
+  for id, lists in pairs(finished) do
+    local all = lists.open
+    for _, part in ipairs({ 'open', 'held' }) do
+      score_all(queue_key(id, part), all, false)
+    end
+    score_all(queue_key(id, 'done'), all)
+    score_all(queue_key(id, 'ended'), all, now)
+    happen(id, 'done', #all)
+    lists.open = nil
+    for line, seqs in pairs(lists) do
+      score_all(line, seqs, false)
+    end
+  end
+end
+
+-- Acks without results, which nearly all are.
+local function settle_acks(given)
+  local seqs, tokens, results, kinds = {}, {}, {}, {}
+  for start = 1, #given, 32 do
+    seqs[#seqs + 1] = sub(given, start, start + 15)
+    tokens[#tokens + 1] = sub(given, start + 16, start + 31)
+  end
+  load_rows(seqs)
+  for place = 1, #seqs do
+    local seq, token = seqs[place], tokens[place]
+    results[place] = ack_alike(kinds, seq, token) and 's' or sub(settle(seq, token, 'ack', '', ''), 1, 1)
+  end
+  place_alike()
+  return results
+end
+
+local function settle_each(first)
+  local given, seqs, results = {}, {}, {}
+  for start = first, #ARGV, 6 do
     given[#given + 1] = { ARGV[start] == 'claim' and settle_claim or settle, unpack(ARGV, start + 1, start + 5) }
+    seqs[#seqs + 1] = ARGV[start + 1]
   end
+  load_rows(seqs)
+  for place, each in ipairs(given) do
+    results[place] = sub(each[1](unpack(each, 2)), 1, 1)
+  end
+  return results
 end
-local seqs = {}
-for place, each in ipairs(given) do
-  seqs[place] = each[2]
-end
-load_rows(seqs)
-for place, each in ipairs(given) do
-  results[place] = string.sub(each[1](unpack(each, 2)), 1, 1)
-end
+
+local results = ARGV[2] == 'acks' and settle_acks(ARGV[3]) or settle_each(2)
 write_all()
 wake()
 return table.concat(results)

@@ -63,10 +63,12 @@ end
 
 -- The candidates to try for: the search's own share first, then others', each in the given order.
 local function own_first(search, candidates)
+  if search.count == 1 then
+    return candidates
+  end
   local own, others = {}, {}
   for _, seq in ipairs(candidates) do
-    local mine = search.count == 1 or tonumber(seq) % search.count == search.index
-    table.insert(mine and own or others, seq)
+    table.insert(tonumber(seq) % search.count == search.index and own or others, seq)
   end
   for _, seq in ipairs(others) do
     table.insert(own, seq)
@@ -85,12 +87,15 @@ local function look(search, priority, skip, enough, found)
     end
     local seqs = zset('ZRANGE', line, '-inf', search.now, 'BYSCORE', 'LIMIT', skip, some)
     load_rows(seqs)
-    for _, seq in ipairs(seqs) do
+    for _, seq in ipairs(search.simple and {} or seqs) do
       local fresh = #found < enough and not search.left[seq] and not search.found[seq]
       if fresh and (not search.want.conditional or matches(row_of(seq), search.want, search.now)) then
         search.found[seq] = true
         table.insert(found, seq)
       end
+    end
+    for place = 1, search.simple and #seqs or 0 do
+      found[#found + 1] = seqs[place]
     end
     skip, search.budget = skip + #seqs, search.budget - #seqs
     if #seqs < some then
@@ -123,11 +128,15 @@ local function candidates(search, enough)
   return found
 end
 
-local function lease(search, row)
+local function hold(search, row)
   local want, now = search.want, search.now
-  forget_tries(row)
   row.tries, row.gets, row.tok, row.by, row.since = row.tries + 1, row.gets + 1, want.token, want.consumer, now
   row.at = lease_end(now, want.lease or search.queue.lease, row.deadline)
+end
+
+local function lease(search, row)
+  forget_tries(row)
+  hold(search, row)
   save(row)
   place(row)
   search.need = search.need - 1
@@ -171,20 +180,62 @@ local function follow(search, head, run)
       return
     end
     if take(search, row) then
-      table.insert(run, row)
+      table.insert(run, seq)
     end
     after = '(' .. seq
   end
 end
 
+-- What is to be known of messages alike that are leased as one: they are of no group, no deadline ends their leases,
+-- and nobody has held them.
+local function alike(search, row)
+  local queue = search.queue
+  if row.tok or row.gid or row.deadline or queue.max_age or overdue(row, nil, queue, search.now) then
+    return nil
+  end
+  local kind = { line = list_of(search.lines, line_of(row)), retried = row.tries > 0 and search.retried or nil }
+  hold(search, row)
+  return kind
+end
+
+-- Lease a message that is like others; false if it is not.
+local function take_alike(search, seq)
+  local blob = rows[seq]
+  local kind = type(blob) == 'string' and kind_of(search.kinds, seq, blob, search.alike)
+  if not kind then
+    return false
+  end
+  become(kind, seq, blob)
+  kind.line[#kind.line + 1], search.held[#search.held + 1] = seq, seq
+  if kind.retried then
+    kind.retried[#kind.retried + 1] = seq
+  end
+  search.need = search.need - 1
+  search.runs[#search.runs + 1], search.before[#search.runs + 1] = seq, blob
+  return true
+end
+
+-- Note the leases of messages alike, which all end together.
+local function place_alike(search)
+  local at = lease_end(search.now, search.want.lease or search.queue.lease)
+  for line, seqs in pairs(search.lines) do
+    score_all(line, seqs, at)
+  end
+  score_all(queue_key(search.queue.id, 'held'), search.held, at)
+  score_all(queue_key(search.queue.id, 'retried'), search.retried, false)
+end
+
 local function visit(search, seq)
+  if search.simple and take_alike(search, seq) then
+    return
+  end
   local head = row_of(seq)
   local order = { -head.pri, head.at, seq }
   if held_behind(search, head) and not overdue(head, head.tok, search.queue, search.now) then
     search.left[seq] = true
     search.passed = search.passed + 1
   elseif take(search, head) then
-    local run = { head }
+    local run = { seq }
     follow(search, head, run)
     table.insert(search.runs, { order, run })
   end
@@ -199,13 +250,49 @@ local function earlier(one, other)
   return false
 end
 
+-- Sort what was found in more than one go.
+local function sort_runs(search)
+  for place, run in ipairs(search.runs) do
+    if type(run) == 'string' then
+      local row = unpacked_row(run, search.before[place])
+      search.runs[place] = { { -row.pri, row.at, run }, { run } }
+    end
+  end
+  for place = 2, #search.runs do -- nearly always they are in order
+    if earlier(search.runs[place], search.runs[place - 1]) then
+      table.sort(search.runs, earlier)
+      break
+    end
+  end
+end
+
+-- What was leased: a message alone, or a head with its run.
+local function leased_in(runs)
+  local leased = {}
+  for _, run in ipairs(runs) do
+    if type(run) == 'string' then
+      leased[#leased + 1] = run
+    else
+      for _, seq in ipairs(run[2]) do
+        leased[#leased + 1] = seq
+      end
+    end
+  end
+  return leased
+end
+
 -- Lease what a want gets, in the order of the queue, a group's run behind its head.
 local function search_for(queue, want, now)
   local index, count = membership(queue, want.sharer, now)
   local search = {
     queue = queue, want = want, now = now, index = index, count = count or 1, left = {}, passed = 0, buried = 0,
-    runs = {}, need = room_for(queue, want.limit, now),
+    runs = {}, need = room_for(queue, want.limit, now), before = {}, kinds = {}, lines = {}, held = {}, retried = {},
   }
+  search.alike = function(row)
+    return alike(search, row)
+  end
+  search.simple = search.count == 1 and not want.conditional -- the first go takes whatever comes, as it comes
+  local simple = search.simple
   repeat
     local before, need = search.passed + search.buried, search.need
     local chosen = need > 0 and own_first(search, candidates(search, need * search.count)) or {}
@@ -214,13 +301,16 @@ local function search_for(queue, want, now)
         visit(search, chosen[place])
       end
     end
-    search.more = search.passed + search.buried > before and search.need > 0
-  until not search.more or search.passed + search.buried >= LONGEST_SEARCH
-  for place = 2, #search.runs do -- nearly always they are in order
-    if earlier(search.runs[place], search.runs[place - 1]) then
-      table.sort(search.runs, earlier)
-      break
+    if search.simple then
+      place_alike(search)
+      search.simple = false
     end
+    search.more = search.passed + search.buried > before and search.need > 0
+    simple = simple and not search.more
+  until not search.more or search.passed + search.buried >= LONGEST_SEARCH
+  if not simple then
+    sort_runs(search)
   end
+  search.leased = leased_in(search.runs)
   return search
 end

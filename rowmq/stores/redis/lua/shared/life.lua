@@ -150,10 +150,14 @@ local function without_body(blob)
   return packed(texts)
 end
 
-local function finish(row, state, why, now, result)
-  leave(row, now)
+local function conclude(row, state, why, now)
   row.at, row.parked, row.gid, row.group = nil, nil, nil, nil
   row.state, row.ended, row.why = state, now, why
+end
+
+local function finish(row, state, why, now, result)
+  leave(row, now)
+  conclude(row, state, why, now)
   save(row)
   if result then
     call('SET', PREFIX .. 'r:' .. row.seq, result)

@@ -1,23 +1,34 @@
--- Messages as they are shown: each its row and behind it what was said, both as they are kept.
+-- Messages as they are shown: each its row and behind it what was said, both as they are kept. Their lengths are in them.
+
+local SHEAF = 100 -- so many are one text: who reads an answer spends more on a text than on its bytes
 
 local function all_said(seqs)
   return values_of('m:', seqs)
 end
 
--- {all seqs in one text, messages, of each queue among them {id, name, attempts at most or ''}}; `said_by` reads what
--- messages say, if that is not to be all.
-local function shown(some, said_by)
-  local seqs, messages, queues, seen = {}, {}, {}, {}
-  for place, row in ipairs(some) do
-    seqs[place] = row.seq
-    if not seen[row.q] then
-      local queue = queue_of(row.q)
-      seen[row.q] = true
-      table.insert(queues, { row.q, queue.name, queue.max_attempts and text(queue.max_attempts) or '' })
+-- The messages of a sheaf, one behind the other.
+local function sheaves(seqs, saids)
+  local parts, found = {}, {}
+  for place = 1, #seqs do
+    parts[2 * place - 1], parts[2 * place] = kept_row(seqs[place]), saids[place]
+  end
+  for first = 1, #parts, 2 * SHEAF do
+    found[#found + 1] = table.concat(parts, '', first, math.min(first + 2 * SHEAF - 1, #parts))
+  end
+  return found
+end
+
+-- {all seqs in one text, messages in sheaves, of each queue among them {id, name, attempts at most or ''}}. `said_by`
+-- reads what messages say, if that is not to be all; `in_queue` is the id of the queue that all are in, if that is known.
+local function shown(seqs, said_by, in_queue)
+  local queues, seen = {}, {}
+  for place = 1, in_queue and math.min(1, #seqs) or #seqs do
+    local id = in_queue or row_of(seqs[place]).q
+    if not seen[id] then
+      local queue = queue_of(id)
+      seen[id] = true
+      table.insert(queues, { id, queue.name, queue.max_attempts and text(queue.max_attempts) or '' })
     end
   end
-  for place, said in ipairs((said_by or all_said)(seqs)) do
-    messages[place] = packed_row(some[place]) .. said
-  end
-  return { table.concat(seqs), messages, queues }
+  return { table.concat(seqs), sheaves(seqs, (said_by or all_said)(seqs)), queues }
 end

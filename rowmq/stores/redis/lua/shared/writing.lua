@@ -6,6 +6,7 @@ local NONE = 1e300 -- a time that is not there; any other number may be one
 local ROW = '>ddddddI4I4BBBB' .. string.rep('I2', 11)
 local MINUTE, SLOTS = 60000000, 20
 local scores, rows, changed, bodies, ids, gone, happened = {}, {}, {}, {}, {}, {}, {}
+local rewritten = {} -- keys and values of rows that were changed as they are kept, without being unpacked
 
 -- A command with any number of arguments, an even number at a time, behind a key if there is one.
 local function send(command, given, key)
@@ -59,6 +60,22 @@ local function write_scores(key)
   send('ZREM', removing, key)
 end
 
+-- Give many members of a sorted set one score at once, or each its own seq if there is none; false takes them out.
+local function score_all(key, members, value)
+  if scores[key] then
+    write_scores(key)
+  end
+  if value == false then
+    return send('ZREM', members, key)
+  end
+  local given, same = {}, value and text(value)
+  for place = 1, #members do
+    local member = members[place]
+    given[2 * place - 1], given[2 * place] = same or member, member
+  end
+  send('ZADD', given, key)
+end
+
 -- Ask a sorted set something.
 local function zset(command, key, ...)
   if scores[key] then
@@ -91,7 +108,7 @@ local TEXTS = { 'id', 'of', 'grp', 'q', 'tok', 'by', 'src', 'why', 'gid', 'group
 
 local function unpacked_row(seq, blob)
   local values = { struct.unpack(ROW, blob) }
-  local row = { seq = seq, tries = values[7], gets = values[8], pri = values[9] }
+  local row = { seq = seq, packed = blob, tries = values[7], gets = values[8], pri = values[9] }
   row.parked, row.filed, row.gone = values[10] == 1, values[11] == 1, values[12] == 1
   for place, name in ipairs(TIMES) do
     if values[place] ~= NONE then
@@ -110,7 +127,7 @@ local function unpacked_row(seq, blob)
   return row
 end
 
--- Read many rows at once.
+-- Read many rows at once. Each is unpacked when it is asked for.
 local function load_rows(seqs)
   local missing = {}
   for _, seq in ipairs(seqs) do
@@ -119,7 +136,7 @@ local function load_rows(seqs)
     end
   end
   for place, blob in ipairs(values_of('l:', missing)) do
-    rows[missing[place]] = blob and unpacked_row(missing[place], blob)
+    rows[missing[place]] = blob
   end
 end
 
@@ -128,11 +145,26 @@ end
 local function row_of(seq)
   local row = rows[seq]
   if row == nil then
-    local blob = call('GET', PREFIX .. 'l:' .. seq)
-    row = blob and unpacked_row(seq, blob)
-    rows[seq] = row
+    row = call('GET', PREFIX .. 'l:' .. seq)
   end
+  if type(row) == 'string' then
+    row = unpacked_row(seq, row)
+  end
+  rows[seq] = row
   return row or nil
+end
+
+-- The row of a message as it is kept, or will be.
+local function kept_row(seq)
+  local row = rows[seq]
+  return type(row) == 'string' and row or packed_row(row_of(seq))
+end
+
+-- Have a row written that is not unpacked.
+local function rewrite(seq, blob)
+  rows[seq] = blob
+  rewritten[#rewritten + 1] = PREFIX .. 'l:' .. seq
+  rewritten[#rewritten + 1] = blob
 end
 
 -- Have a row written that is changed, now or by what follows at once.
@@ -181,14 +213,14 @@ local function unwrite(row)
   end
 end
 
--- Count something that happens in a queue, for its samples.
-local function happen(queue, what)
+-- Count something that happens in a queue, for its samples; once, or so often.
+local function happen(queue, what, count)
   local some = happened[queue]
   if not some then
     some = {}
     happened[queue] = some
   end
-  some[what] = (some[what] or 0) + 1
+  some[what] = (some[what] or 0) + (count or 1)
 end
 
 -- Each kind has one field for every so many minutes, which says what minute it is of and how many.
@@ -210,7 +242,7 @@ local function write_all()
   for key in pairs(scores) do
     write_scores(key)
   end
-  local setting = {}
+  local setting = rewritten -- first: a row that is unpacked later is written later
   for seq, row in pairs(changed) do
     setting[#setting + 1] = PREFIX .. 'l:' .. seq
     setting[#setting + 1] = packed_row(row)
@@ -223,5 +255,5 @@ local function write_all()
   send('UNLINK', gone)
   write_ids()
   write_happened()
-  changed, bodies, gone = {}, {}, {}
+  changed, bodies, gone, rewritten = {}, {}, {}, {}
 end
