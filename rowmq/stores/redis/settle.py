@@ -12,6 +12,8 @@ from rowmq.stores.redis.values import SEQ_DIGITS, optional, seq_text, stamp
 
 MOST = 1000
 """How many one script takes."""
+LONGER = 10**SEQ_DIGITS
+"""The first seq of more digits."""
 ANSWERS = {ord(each[0]): each for each in Settled}
 
 
@@ -48,8 +50,7 @@ def _short(receipt: Receipt | Claim) -> bytes:
     """A receipt of the form that ours have, as a text of one length; nothing for any other."""
     if isinstance(receipt, Claim) or len(receipt.token) != TOKEN_BYTES:
         return b""
-    text = seq_text(receipt.seq).encode()
-    return text + receipt.token if len(text) == SEQ_DIGITS else b""
+    return b"%0*d%b" % (SEQ_DIGITS, receipt.seq, receipt.token) if receipt.seq < LONGER else b""
 
 
 def _held(receipt: Receipt | Claim) -> tuple[Argument, ...]:

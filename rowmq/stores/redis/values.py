@@ -22,9 +22,11 @@ SEQ_DIGITS = 16
 NONE = 1e300
 """A time that is not there."""
 _ROW = struct.Struct(">6d2I4B11H")
+_HELD = struct.Struct(">d16xd16x2I4x11H")
+"""Of a row, what a delivery tells: born and at, tries and gets, and the lengths of its texts."""
 _SAID = struct.Struct(f">{SAID}I")
 _shared_moment = lru_cache(maxsize=1024)(moment)
-"""The messages of one claim end together, and many of them were pushed together."""
+"""The messages of one claim end together, and many were pushed together. A float that is whole is as good."""
 
 
 def packed(*texts: bytes) -> bytes:
@@ -166,12 +168,12 @@ def _delivery(
 
     Not by way of :func:`row`, because making values is most of a claim's own time.
     """
-    kept = _ROW.unpack_from(sheaf, begin)
-    queue = begin + _ROW.size + kept[12] + kept[13] + kept[14]
-    token = queue + kept[15]
-    consumer = token + kept[16]
-    source = consumer + kept[17]
-    said = source + sum(kept[18:])
+    born, at, tries, gets, *texts = _HELD.unpack_from(sheaf, begin)
+    queue = begin + _HELD.size + texts[0] + texts[1] + texts[2]
+    token = queue + texts[3]
+    consumer = token + texts[4]
+    source = consumer + texts[5]
+    said = begin + _HELD.size + sum(texts)
     lengths = _SAID.unpack_from(sheaf, said)
     id = said + _SAID.size
     body = id + lengths[0]
@@ -189,15 +191,15 @@ def _delivery(
         sheaf[body:binary],
         bool(lengths[2]),
         json.loads(sheaf[metadata:priority]) if lengths[3] else EMPTY,
-        kept[6],
+        tries,
         most,
-        kept[7],
+        gets,
         int(sheaf[priority:group]),
         sheaf[group : group + lengths[5]].decode() if lengths[5] else None,
-        _shared_moment(int(kept[0])),
+        _shared_moment(born),
         _moment(sheaf[end - lengths[10] : end]) if lengths[10] else None,
-        _shared_moment(int(kept[3])),
-        _text(sheaf[source : source + kept[18]]) if kept[18] else None,
+        _shared_moment(at),
+        sheaf[source : source + texts[6]].decode() if texts[6] else None,
     ), end
 
 
