@@ -1,23 +1,28 @@
 """A PyMySQL cursor that writes parameters into statements itself.
 
 PyMySQL sends bytes as hexadecimal digits, twice their size, which takes the largest payload past the
-server's default limit for a statement; and it gives VARBINARY back as bytes, where all of ours hold text.
+server's default limit for a statement.
 """
 
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from pymysql.constants import FIELD_TYPE, SERVER_STATUS
+from pymysql.constants import SERVER_STATUS
 from pymysql.cursors import Cursor
 from pymysql.err import DataError
+
+from rowmq.stores.mysql.reading import read_rows
 
 LARGEST_STATEMENT = 8 * 2**20
 """Bytes after which an INSERT of many rows is cut, though one row may be larger."""
 _ROOM = 1024
 _VALUES = re.compile(r"(.*\bVALUES\s*)(\(.*?\))([^()]*)", re.DOTALL)
 _LONG_LIST = 1000
+_RUN = 8
+"""Numbers in a row that are written as a range."""
 _KEEP_LIST = b"/*M!100600 SET STATEMENT in_predicate_conversion_threshold = 0 FOR */ "
 """MariaDB would make a subquery of a list this long, and may then read, and lock, the whole table."""
 
@@ -80,19 +85,17 @@ class RowCursor(Cursor):
             else:
                 yield (text % tuple([_quick(value, slashes) for value in values])).encode("latin-1")
 
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row."""
-        row: tuple[Any, ...] | None = super().fetchone()
-        return None if row is None else self._with_text([row])[0]
-
-    def fetchall(self) -> list[tuple[Any, ...]]:  # type: ignore[override]
-        """Every row that is left."""
-        return self._with_text(super().fetchall())
-
-    def _with_text(self, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        columns: Any = self.description or ()
-        places = [place for place, column in enumerate(columns) if column[1] == FIELD_TYPE.VAR_STRING]
-        return [_decoded(row, places) for row in rows] if places else list(rows)
+    def _query(self, q: Any) -> int:
+        """Send a statement, and read its rows our own way."""
+        connection: Any = self.connection
+        self._clear_result()  # type: ignore[attr-defined]
+        connection.query(q, unbuffered=True)
+        result = connection._result  # noqa: SLF001 - as PyMySQL's own cursors do
+        if result.unbuffered_active:
+            result.rows = read_rows(connection, result)
+            result.affected_rows = len(result.rows)
+        self._do_get_result()  # type: ignore[attr-defined]
+        return self.rowcount
 
     def _written(self, query: str, args: Parameters | None) -> bytes:
         """The statement as it is sent. Bytes travel as Latin-1 until then, one character for each."""
@@ -103,7 +106,7 @@ class RowCursor(Cursor):
         slashes = self._slashes()
         text = _as_latin(query.replace("/*current*/", self.lock))
         if isinstance(args, Mapping):
-            written = text % {name: literal(value, slashes=slashes) for name, value in args.items()}
+            written = text % _Literals(args, slashes=slashes)
         else:
             written = text % tuple(literal(value, slashes=slashes) for value in args)
         statement = written.encode("latin-1")
@@ -113,6 +116,22 @@ class RowCursor(Cursor):
         """Whether a backslash escapes."""
         connection: Any = self.connection
         return not connection.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES
+
+
+class _Literals(dict[str, str]):
+    """Parameters as they stand in a statement, by name; by ``seq IN seqs`` a list as a condition."""
+
+    def __init__(self, values: Mapping[str, Any], *, slashes: bool) -> None:
+        super().__init__()
+        self._values, self._slashes = values, slashes
+
+    def __missing__(self, name: str) -> str:
+        column, _, name = name.rpartition(" IN ")
+        value = self._values[name]
+        if column and value and type(value[0]) is int:
+            return among(column, value)
+        written = literal(value, slashes=self._slashes)
+        return f"{column} IN {written}" if column else written
 
 
 class JoinedCursor(RowCursor):
@@ -154,6 +173,22 @@ def literal(value: Any, *, slashes: bool) -> str:
     raise DataError(f"a {kind.__name__} cannot be a parameter")
 
 
+def among(column: str, numbers: Sequence[int]) -> str:
+    """A condition that a column is one of some whole numbers, those that follow on each other as ranges.
+
+    What is claimed together was mostly pushed together. The server reads a range at once and looks up every
+    number of a list for itself.
+    """
+    ordered = sorted(set(numbers))
+    breaks = [at for at, (one, next) in enumerate(pairwise(ordered), 1) if next - one > 1]
+    runs = [ordered[start:end] for start, end in pairwise([0, *breaks, len(ordered)])]
+    ranges = [f"{column} BETWEEN {run[0]} AND {run[-1]}" for run in runs if len(run) >= _RUN]
+    rest = [str(number) for run in runs if len(run) < _RUN for number in run]
+    if rest:
+        ranges.append(f"{column} IN ({','.join(rest)})")
+    return ranges[0] if len(ranges) == 1 else f"({' OR '.join(ranges)})"
+
+
 def _escaped(text: str, *, slashes: bool) -> str:
     doubled = text.replace("'", "''")
     return doubled.replace("\\", "\\\\") if slashes else doubled
@@ -165,13 +200,3 @@ def _binary(value: bytes, *, slashes: bool) -> str:
     if escapes * 3 > len(value):
         return f"FROM_BASE64('{b64encode(value).decode()}')"
     return "_binary'" + _escaped(value.decode("latin-1"), slashes=slashes) + "'"
-
-
-def _decoded(row: tuple[Any, ...], places: Sequence[int]) -> tuple[Any, ...]:
-    if all(row[place] is None for place in places):
-        return row
-    values = list(row)
-    for place in places:
-        if type(values[place]) is bytes:
-            values[place] = values[place].decode()
-    return tuple(values)

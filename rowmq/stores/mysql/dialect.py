@@ -43,6 +43,7 @@ _SESSION = (
 )
 _MIGRATION_LOCK = "CONCAT('rowmq:', MD5(DATABASE()))"
 _STATEMENT = re.compile(r"CREATE PROCEDURE\b.*?^END;$|\S.*?;$", re.DOTALL | re.MULTILINE)
+_IN_LIST = re.compile(r"\b([\w.]+) IN %\((\w+)\)s")
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 
 _NO_SAVEPOINT = 1305
@@ -60,8 +61,8 @@ _BY_CODE = {code: trouble for trouble, codes in _TROUBLES for code in codes}
 
 
 def style(sql: str) -> str:
-    """The statement as our cursor wants it."""
-    return pyformat(sql).replace("?", "%s")
+    """The statement as our cursor wants it, a list together with the column that is to be in it."""
+    return _IN_LIST.sub(r"%(\1 IN \2)s", pyformat(sql)).replace("?", "%s")
 
 
 class MySQLDialect(Dialect):
