@@ -38,7 +38,6 @@ OWN = {
         "insert_pending",
         "ack_hold",
         "durability",
-        "picked_messages",
         "priority_below",
         "pushed_after",
         "id_of",

@@ -148,10 +148,7 @@ class MySQLDialect(Dialect):
             said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
             rows += cursor.all("pick", queue=queue, priority=priority, **said)
             priority = _below(cursor, queue, priority) if priority and len(rows) < limit else None
-        if not rows:
-            return []
-        messages = {row[0]: row[1:] for row in cursor.all("picked_messages", seqs=[row[0] for row in rows])}
-        return [row + messages[row[0]] for row in rows]
+        return rows
 
     def condition(self, key: str) -> str:
         """As bytes, because text would be compared without regard to spaces at its end."""

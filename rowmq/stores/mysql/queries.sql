@@ -121,17 +121,20 @@ UPDATE rowmq_pending FORCE INDEX (PRIMARY) SET visible_at = GREATEST(parked_unti
 SELECT MAX(priority) FROM rowmq_pending WHERE queue = :queue AND priority < :below;
 
 -- One range of the index for each priority. Asking for all at once by time would walk over everything
--- that is scheduled for later. The messages are read afterwards, because a join would lock them too.
+-- that is scheduled for later. Rows are locked inside, because a join would lock the messages too; those are read
+-- as they are once the locks are taken.
 -- name: pick
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
-       p.claimed_at, p.deadline, p.source
-FROM rowmq_pending p FORCE INDEX (rowmq_pending_due)
-WHERE p.queue = :queue AND p.priority = :priority AND p.visible_at >= :floor AND p.visible_at <= :now
-ORDER BY p.visible_at, p.seq LIMIT :limit
-FOR UPDATE SKIP LOCKED;
-
--- name: picked_messages
-SELECT seq, created_at, group_name, id, body, `binary`, metadata FROM rowmq_messages FORCE INDEX (PRIMARY) WHERE seq IN :seqs;
+       p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
+       m.id, m.body, m.`binary`, m.metadata
+FROM (
+    SELECT seq, queue, priority, visible_at, parked_until, group_id, attempts, receives, token, consumer, claimed_at, deadline, source
+    FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+    WHERE queue = :queue AND priority = :priority AND visible_at >= :floor AND visible_at <= :now
+    ORDER BY visible_at, seq LIMIT :limit
+    FOR UPDATE SKIP LOCKED
+) AS p
+STRAIGHT_JOIN rowmq_messages m FORCE INDEX (PRIMARY) ON m.seq = p.seq;
 
 -- name: take
 UPDATE rowmq_pending FORCE INDEX (PRIMARY)
