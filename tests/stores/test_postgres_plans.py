@@ -91,3 +91,13 @@ def test_a_claim_looks_its_messages_up(emptied: SQLStore) -> None:
     )
     assert "Index Scan using rowmq_messages_pkey" in said
     assert "Join Filter" not in said
+
+
+@pytest.mark.parametrize("statement", ["hold", "lock", "sweep_overdue", "candidates", "backlog"])
+def test_what_is_asked_about_rows_is_looked_up_by_their_seqs(emptied: SQLStore, statement: str) -> None:
+    (found,) = emptied.claim("q", [Want(limit=MANY // 2)])
+    now = time.time_ns() // 1000
+    place = {"queue": 1, "priority": 0, "time": 0, "seq": 0, "look": MANY, "limit": MANY}
+    rules = {"most": 5, "final": False, "oldest": now}
+    said = plan(emptied, statement, seqs=[each.seq for each in found], now=now, after=0, **place, **rules)
+    assert "Join Filter" not in said

@@ -140,8 +140,8 @@ UPDATE rowmq_pending SET visible_at = GREATEST(parked_until, :now), parked_until
 -- Claim -------------------------------------------------------------------------------------------------
 
 -- One range of the index for each priority, from its floor on. Asking for all at once by time would walk over
--- everything that is scheduled for later. OFFSET 0 has each message looked up: a plain join would go through all messages
--- whenever the planner believes that there are none.
+-- everything that is scheduled for later. OFFSET 0 has each message looked up, here and below: a plain join would go through
+-- all messages, for each row anew, whenever the planner believes that there are none.
 -- name: pick
 WITH due AS MATERIALIZED (
     SELECT p.*
@@ -224,7 +224,7 @@ FROM (
       AND (visible_at, seq) > (:time, :seq)
     ORDER BY visible_at, seq LIMIT :look
 ) AS due
-JOIN rowmq_messages m ON m.seq = due.seq
+CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = due.seq OFFSET 0) AS m
 WHERE 1 = 1 /*and*/
 ORDER BY due.visible_at, due.seq LIMIT :limit;
 
@@ -238,7 +238,7 @@ ORDER BY visible_at, seq LIMIT 1 OFFSET :skip;
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.seq = ANY(CAST(:seqs AS bigint[])) AND p.visible_at <= :now
 FOR UPDATE OF p SKIP LOCKED;
 
@@ -246,7 +246,7 @@ FOR UPDATE OF p SKIP LOCKED;
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
 ORDER BY p.visible_at, p.seq LIMIT :limit
 FOR UPDATE OF p;
@@ -279,7 +279,7 @@ UPDATE rowmq_pending SET token = :token WHERE seq = ANY(CAST(:seqs AS bigint[]))
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.seq = ANY(CAST(:seqs AS bigint[])) AND p.token = :token;
 
 -- Extend and settle -------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ WHERE p.seq = ANY(CAST(:seqs AS bigint[])) AND p.token = :token;
 -- name: hold
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.seq = ANY(CAST(:seqs AS bigint[]))
 ORDER BY p.seq FOR UPDATE OF p;
 
@@ -426,14 +426,14 @@ DELETE FROM rowmq_queues WHERE id = :queue;
 
 -- name: purge_pending
 SELECT p.seq, p.group_id
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.queue = :queue /*and*/
 LIMIT :limit
 FOR UPDATE OF p SKIP LOCKED;
 
 -- name: purge_finished
 SELECT o.seq, NULL
-FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq
+FROM rowmq_outcomes o CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = o.seq OFFSET 0) AS m
 WHERE o.queue = :queue AND o.state = :state /*and*/
 LIMIT :limit
 FOR UPDATE OF o SKIP LOCKED;
@@ -482,7 +482,7 @@ FROM rowmq_bindings b JOIN rowmq_topics t ON t.id = b.topic JOIN rowmq_queues q 
 
 -- name: backlog
 SELECT m.seq, m.id, m.body, m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.scheduled_for, m.deadline
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
 WHERE p.queue = :queue AND p.seq > :after
 ORDER BY p.seq LIMIT :limit;
 
@@ -577,7 +577,7 @@ SELECT seq, queue, finished_at FROM rowmq_outcomes WHERE seq = ANY(CAST(:seqs AS
 -- name: revive
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, receives, deadline)
 SELECT o.seq, CAST(:queue AS bigint), m.priority, CAST(:now AS bigint), o.receives, m.deadline
-FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq
+FROM rowmq_outcomes o CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = o.seq OFFSET 0) AS m
 WHERE o.seq = ANY(CAST(:seqs AS bigint[])) AND o.state = 'dead';
 
 -- name: unfinish
@@ -619,7 +619,7 @@ WITH overdue AS MATERIALIZED (
     ) AS due
     UNION
     SELECT p.seq
-    FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+    FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
     WHERE (:final OR :oldest >= 0) AND p.queue = :queue
       AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
       AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest)
@@ -627,8 +627,8 @@ WITH overdue AS MATERIALIZED (
 )
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name
-FROM overdue JOIN rowmq_pending p ON p.seq = overdue.seq JOIN rowmq_messages m ON m.seq = overdue.seq
-WHERE p.queue = :queue
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
+WHERE p.seq = ANY(ARRAY(SELECT seq FROM overdue)) AND p.queue = :queue
   AND ((p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL)))
     OR ((p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
         AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest)))
@@ -792,13 +792,13 @@ WHERE m.seq = ANY(CAST(:seqs AS bigint[]))
 SELECT m.seq, m.id, q.name, NULL, substring(m.body, 1, CAST(:excerpt AS integer)), m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, COALESCE(p.visible_at, p.parked_until), p.token IS NOT NULL, p.attempts, p.receives,
        p.consumer, p.claimed_at, NULL, p.reason, p.source, NULL
-FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq JOIN rowmq_queues q ON q.id = p.queue
+FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m JOIN rowmq_queues q ON q.id = p.queue
 WHERE p.seq = ANY(CAST(:seqs AS bigint[]));
 
 -- name: records_finished
 SELECT m.seq, m.id, q.name, o.state, substring(m.body, 1, CAST(:excerpt AS integer)), m.binary, m.metadata, m.priority, m.group_name, m.dedup_key, m.created_at,
        m.scheduled_for, m.deadline, NULL, NULL, o.attempts, o.receives, o.consumer, o.started_at, o.finished_at, o.reason, o.source, NULL
-FROM rowmq_outcomes o JOIN rowmq_messages m ON m.seq = o.seq JOIN rowmq_queues q ON q.id = o.queue
+FROM rowmq_outcomes o CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = o.seq OFFSET 0) AS m JOIN rowmq_queues q ON q.id = o.queue
 WHERE o.seq = ANY(CAST(:seqs AS bigint[]));
 
 -- name: failures_newest
@@ -864,7 +864,7 @@ SELECT m.created_at, m.scheduled_for, ended.started_at, ended.finished_at
 FROM (SELECT seq, started_at, finished_at FROM rowmq_outcomes
       WHERE queue = :queue AND state = :state AND finished_at >= :first AND finished_at < :end
       ORDER BY finished_at DESC LIMIT :limit) AS ended
-JOIN rowmq_messages m ON m.seq = ended.seq;
+CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = ended.seq OFFSET 0) AS m;
 
 -- name: sample_add
 INSERT INTO rowmq_samples (span, at, queue, pushed, done, dead, failed, ready, scheduled, leased, waits, runs)
