@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Cut = Literal["reply", "request"]
-_COMMIT = re.compile(rb"COMMIT(\0|$)|seq, queue\.id AS queue|EVALSHA")
+_COMMIT = re.compile(rb"COMMIT(\0|$)|seq, queue\.id AS queue|odd\.odd|width_bucket|EVALSHA")
 
 
 class Wire:

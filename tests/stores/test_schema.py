@@ -15,7 +15,15 @@ from rowmq.stores.views import PACKAGES, schema
 
 STORES = Path(__file__).parents[2] / "rowmq" / "stores"
 OWN = {
-    "sqlite": {"last_seq", "synchronous", "insert_message", "insert_pending", "ack_hold", "whole_size"},
+    "sqlite": {
+        "last_seq",
+        "synchronous",
+        "insert_message",
+        "insert_pending",
+        "ack_hold",
+        "ack_count",
+        "whole_size",
+    },
     "postgres": {
         "insert",
         "insert_at_once",

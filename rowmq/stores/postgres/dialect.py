@@ -32,7 +32,7 @@ from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
+from rowmq.stores.sql.dialect import TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 
@@ -60,8 +60,6 @@ _CLASSES = {
     "53": Trouble.REFUSED,  # out of memory, too many connections
     "58": Trouble.REFUSED,  # the disk itself
 }
-TOKEN = 16
-"""Bytes of a token; whoever shows another never held anything."""
 
 
 class PostgresDialect(Dialect):

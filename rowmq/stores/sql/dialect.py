@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rowmq.stores.sql.database import Database
 
 
+TOKEN = 16
+"""Bytes of a token; whoever shows another never held anything."""
 _new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
@@ -218,10 +220,13 @@ class Dialect(ABC):
         """
         wanted = set(pairs)
         rows = cursor.all("ack_hold", seqs=[seq for seq, _ in pairs])
-        held = [row[0] for row in rows if row in wanted]
+        return self.finish(cursor, [row[0] for row in rows if row in wanted], now)
+
+    def finish(self, cursor: "Cursor", held: Sequence[int], now: int | None) -> set[int]:
+        """Finish plain messages that are held, and return their seqs."""
         if held:
-            cursor.run("finish", seqs=held, state="done", reason=None, now=now)
-            cursor.run("unpend", seqs=held)
+            cursor.run("finish", seqs=list(held), state="done", reason=None, now=now)
+            cursor.run("unpend", seqs=list(held))
         return set(held)
 
     @abstractmethod

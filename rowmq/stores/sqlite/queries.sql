@@ -230,6 +230,13 @@ SELECT seq, token FROM rowmq_pending
 WHERE seq IN (SELECT value FROM json_each(:seqs)) AND group_id IS NULL
   AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo);
 
+-- Of receipts, their tokens of 16 bytes one behind the other, how many are of plain messages still held by them.
+-- name: ack_count
+SELECT COUNT(*)
+FROM json_each(:seqs) AS asked CROSS JOIN rowmq_pending p ON p.seq = asked.value
+WHERE p.token = substr(:tokens, 16 * asked.key + 1, 16) AND p.group_id IS NULL
+  AND p.queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo);
+
 -- name: finish
 INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, token, consumer, started_at, source)
 SELECT seq, queue, :state, :reason, :now, attempts, receives, token, consumer, claimed_at, source
