@@ -238,6 +238,20 @@ def test_a_rule_given_to_a_queue_holds_from_its_next_claim_on(store: SQLStore) -
     assert store.queues.stats("q").dead == 3
 
 
+def test_the_floors_of_a_queue_are_not_those_of_one_made_anew_under_its_name(
+    store: SQLStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(floors, "LONGEST", float("inf"))
+    later = NOW + MINUTE
+    push(store, message("old"), now=later)
+    assert len(claim(store, now=later, limit=1)) == 1
+    store.queues.drop("q")
+    store.queues.put("q", now=NOW)
+    push(store, message("early"))
+    push(store, message("late"), now=later)
+    assert [each.payload for each in claim(store, now=later, limit=1)] == ["early"]
+
+
 def test_a_queue_that_is_gone_is_unknown_and_one_made_anew_is_another(store: SQLStore) -> None:
     push(store, message("old"))
     store.queues.drop("q")

@@ -67,6 +67,7 @@ def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
         emptied,
         "claim_at_once",
         name="q",
+        known=1,
         priorities=list(PRIORITIES),
         floors=[0] * len(PRIORITIES),
         limit=MANY,

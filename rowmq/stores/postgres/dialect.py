@@ -164,6 +164,7 @@ class PostgresDialect(Dialect):
             rows = cursor.all(
                 "claim_at_once",
                 name=asked.queue,
+                known=asked.known,
                 priorities=list(PRIORITIES),
                 floors=list(asked.floors),
                 limit=asked.want.limit,

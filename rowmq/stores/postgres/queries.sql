@@ -170,7 +170,7 @@ WHERE seq = ANY(CAST(:seqs AS bigint[]));
 
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
--- row without a message, if none is due.
+-- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now.
 -- name: claim_at_once
 WITH queue AS MATERIALIZED (
     SELECT id, max_attempts, COALESCE(CAST(:lease AS bigint), lease) AS lease,
@@ -184,7 +184,7 @@ due AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT ctid AS place, * FROM rowmq_pending
         WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
-          AND visible_at >= CASE WHEN f.floor <= queue.now THEN f.floor ELSE 0 END
+          AND visible_at >= CASE WHEN queue.id = :known AND f.floor <= queue.now THEN f.floor ELSE 0 END
         ORDER BY visible_at, seq LIMIT :limit
         FOR UPDATE SKIP LOCKED
     ) AS p

@@ -47,9 +47,9 @@ def claim_at_once(
     if queue is None or cursor.attempt or len(wants) != 1 or wants[0].choosy:
         return None
     (want,), token, start = wants, secrets.token_bytes(16), floors.of(queue, now)
-    taken = _taken(cursor, Plain(name, want, token, start), floors, now)
+    taken = _taken(cursor, Plain(name, queue, want, token, start), floors, now)
     if any(start) and taken is not None and not taken.rows:
-        taken = _taken(cursor, Plain(name, want, token, BEGINNING), floors, now)
+        taken = _taken(cursor, Plain(name, queue, want, token, BEGINNING), floors, now)
     if taken is None:
         floors.forget(name)
         return None
@@ -62,6 +62,7 @@ def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Tak
     taken = cursor.dialect.claim_at_once(cursor, asked, now)
     if taken is None:
         return None
+    floors.name(asked.queue, taken.queue)  # it may have been made anew
     if not any(asked.floors):
         floors.looked_below(taken.queue, started)
     rows = in_order(taken.rows)

@@ -82,9 +82,13 @@ class Stored(NamedTuple):
 
 
 class Plain(NamedTuple):
-    """A claim that takes whatever is first in the queue of this name, from each priority's floor on."""
+    """A claim that takes whatever is first in the queue of this name, from each priority's floor on.
+
+    The floors are those of the queue that was ``known`` by this name.
+    """
 
     queue: str
+    known: int
     want: "Want"
     token: bytes
     floors: Sequence[int]
