@@ -1,8 +1,9 @@
 """Claiming: what a caller wants, what it gets, and the receipt that proves it still holds it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import repeat
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -135,7 +136,7 @@ class Delivery(NamedTuple):
     @property
     def receipt(self) -> Receipt:
         """What settles or extends it."""
-        return Receipt(self.seq, self.token)
+        return _receipt(Receipt, self[:2])
 
     @property
     def id(self) -> UUID:
@@ -151,6 +152,17 @@ class Delivery(NamedTuple):
     def last_attempt(self) -> bool:
         """Whether a failure of this attempt is final."""
         return self.max_attempts is not None and self.attempt >= self.max_attempts
+
+
+_receipt: Callable[[type[Receipt], Iterable[Any]], Receipt] = tuple.__new__
+_settlement: Callable[[type[Settlement], Iterable[Any]], Settlement] = tuple.__new__
+"""What ``_make`` does, without a call of Python for each: a worker makes thousands in a second."""
+
+
+def settlements(deliveries: Iterable[Delivery], outcomes: Iterable[Outcome]) -> list[Settlement]:
+    """What became of each of many deliveries."""
+    receipts = [each.receipt for each in deliveries]
+    return list(map(_settlement, repeat(Settlement), zip(receipts, outcomes, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

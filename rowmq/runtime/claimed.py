@@ -94,12 +94,14 @@ class ClaimedMessage:
     def payload(self) -> Any:
         """The payload, decoded. Raises InvalidMessage if the body is not what it claims to be."""
         if self._payload is _UNREAD:
-            self._payload = self._decoded()
+            self.read()
         return self._payload
 
-    def _decoded(self) -> Any:
+    def read(self) -> None:
+        """Decode the payload and keep it. Raises InvalidMessage if the body is not what it claims to be."""
+        delivery = self.delivery
         try:
-            return decode(self.delivery.body, binary=self.delivery.binary)
+            self._payload = decode(delivery.body, binary=delivery.binary)
         except (ValueError, RecursionError) as error:
             raise InvalidMessage(f"message {self.id} has a body that is not JSON: {error}") from None
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from rowmq.core.delivery import Delivery
+from rowmq.core.outcome import ACK, Outcome
 from rowmq.core.store import Store
 from rowmq.runtime.claimed import ClaimedMessage
 from rowmq.runtime.registry import Job
@@ -34,6 +35,8 @@ class Held(ClaimedMessage):
     """When its handler began, 0 before that."""
     finished: bool = False
     """Whether its outcome is decided: from then on nothing else may decide it."""
+    outcome: Outcome = ACK
+    """What becomes of it, once that is decided."""
     cancel: Callable[[], object] | None = None
     """What stops its handler, where that is possible."""
     in_doubt: bool = False
@@ -45,7 +48,8 @@ class Held(ClaimedMessage):
     def __init__(
         self, delivery: Delivery, store: Store, lane: "Lane", lease: timedelta, expires: float
     ) -> None:
-        super().__init__(delivery, store, lease)
+        # Not through super(): a worker makes thousands of these in a second.
+        self.delivery, self._store, self._lease = delivery, store, lease
         self.lane, self.lease, self.expires = lane, lease, expires
 
     @property

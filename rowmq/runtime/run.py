@@ -17,6 +17,7 @@ from rowmq.runtime.registry import Job, Unreadable
 
 End = tuple[Outcome, BaseException | None]
 """What becomes of a message, and what was raised."""
+DONE: End = (ACK, None)
 
 
 class Runner:
@@ -30,6 +31,7 @@ class Runner:
     ) -> None:
         self._before = hooks.of("before")
         self._around = hooks.of("around")
+        self._is_bare = not self._before and not self._around
         self._backoff = backoff
         self._on_invalid = on_invalid
 
@@ -37,9 +39,10 @@ class Runner:
         """Run a plain function."""
         outcome: Outcome = ACK  # also if a middleware takes an error upon itself
         try:
-            _readable(message)
-            if not self._before and not self._around:
-                return said(job, job.call(message)), None
+            _read(message)
+            if self._is_bare:
+                value = job.call(message)
+                return DONE if value is None else (said(job, value), None)
             with self._entered(message):
                 outcome = said(job, job.call(message))
         except BaseException as error:  # noqa: BLE001 - a handler must not end a worker, whatever it raises
@@ -50,7 +53,7 @@ class Runner:
         """Run an async function, for at most as long as it may take."""
         outcome: Outcome = ACK
         try:
-            _readable(message)
+            _read(message)
             with self._entered(message):
                 async with asyncio.timeout(job.timeout):
                     outcome = said(job, await job.call(message))
@@ -116,8 +119,8 @@ def said(job: Job, value: Any) -> Outcome:
     return Ack(result=as_result(value)) if job.results else ACK
 
 
-def _readable(message: ClaimedMessage) -> None:
+def _read(message: ClaimedMessage) -> None:
     try:
-        message.payload  # noqa: B018 - it is decoded and kept
+        message.read()
     except InvalidMessage as error:
         raise Unreadable(str(error)) from None

@@ -5,9 +5,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from rowmq.core.delivery import Settlement
+from rowmq.core.delivery import Settlement, settlements
 from rowmq.core.errors import StoreError
-from rowmq.core.outcome import Outcome, Settled
+from rowmq.core.outcome import Settled
 from rowmq.core.store import Store
 from rowmq.runtime.desk import Held
 from rowmq.runtime.log import event
@@ -18,7 +18,6 @@ AHEAD = 4 * LARGEST
 LINGER = 0.002
 """Seconds that a settlement waits for others while more are expected."""
 LONGEST_PAUSE = 1.0
-Answer = tuple[Held, Outcome, Settled]
 
 
 class Settler:
@@ -30,14 +29,14 @@ class Settler:
     def __init__(
         self,
         store: Store,
-        on_settled: Callable[[Sequence[Answer]], object],
+        on_settled: Callable[[Sequence[Held], Sequence[Settled]], object],
         busy: Callable[[], bool],
         logger: logging.Logger,
     ) -> None:
         self._logger = logger
         self._store, self._on_settled, self._busy = store, on_settled, busy
         self._changed = threading.Condition()
-        self._waiting: list[tuple[Held, Outcome]] = []
+        self._waiting: list[Held] = []
         self._settling = 0
         self._asleep = self._closed = False
         self._give_up = False
@@ -47,9 +46,9 @@ class Settler:
         """Begin."""
         self._thread.start()
 
-    def put(self, held: Held, outcome: Outcome) -> None:
-        """Have a message settled soon."""
-        self._waiting.append((held, outcome))  # atomic; the lock is only for waking
+    def put(self, held: Held) -> None:
+        """Have a message settled soon, with its outcome."""
+        self._waiting.append(held)  # atomic; the lock is only for waking
         if self._asleep:
             with self._changed:
                 self._changed.notify()
@@ -70,10 +69,10 @@ class Settler:
     def _run(self) -> None:
         while batch := self._next():
             self._settling = len(batch)
-            self._on_settled(self._settle(batch))
+            self._on_settled(batch, self._settle(batch))
             self._settling = 0
 
-    def _next(self) -> list[tuple[Held, Outcome]]:
+    def _next(self) -> list[Held]:
         with self._changed:
             while not self._waiting and not self._closed:
                 self._asleep = True
@@ -86,10 +85,9 @@ class Settler:
         del self._waiting[:count]
         return batch
 
-    def _settle(self, batch: Sequence[tuple[Held, Outcome]]) -> list[Answer]:
-        settlements = [Settlement(held.delivery.receipt, outcome) for held, outcome in batch]
-        answers = self._answers(settlements)
-        return [(held, outcome, answer) for (held, outcome), answer in zip(batch, answers, strict=True)]
+    def _settle(self, batch: Sequence[Held]) -> Sequence[Settled]:
+        deliveries, outcomes = [held.delivery for held in batch], [held.outcome for held in batch]
+        return self._answers(settlements(deliveries, outcomes))
 
     def _answers(self, settlements: Sequence[Settlement]) -> Sequence[Settled]:
         pause = 0.05

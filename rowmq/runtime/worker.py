@@ -23,9 +23,9 @@ from rowmq.runtime.keeper import Keeper
 from rowmq.runtime.log import LogEvents
 from rowmq.runtime.options import as_span
 from rowmq.runtime.registry import TASK, Job, Unreadable
-from rowmq.runtime.run import End, Runner
+from rowmq.runtime.run import DONE, End, Runner
 from rowmq.runtime.scheduler import Scheduler
-from rowmq.runtime.settler import Answer, Settler
+from rowmq.runtime.settler import Settler
 from rowmq.runtime.sweeper import Sweeper
 from rowmq.runtime.terms import WorkerOptions, terms_of
 from rowmq.runtime.upkeep import Upkeep
@@ -135,9 +135,9 @@ class Worker:
 
     def lose(self, lost: Sequence[Held]) -> None:
         """Stop working on messages that went on without us."""
+        self._forget(lost)
         for each in lost:
             each.lost = True
-            self._forget(each)
             self._tell_lost(each)
         self.doubt(lost)
         self._desk.discard(lost)
@@ -215,11 +215,21 @@ class Worker:
         """Take what was claimed: everything counts as held from here on."""
         self._keeper.mind(lease)
         until = began + lease.total_seconds()
-        held = [self._hold(each, lease, until) for each in deliveries]
+        held = self._hold_all(deliveries, lease, until)
         self._hooks.tell("on_claim", source.queue, held)
         given = [each for each in held if not each.finished]
         if not self._desk.put(source.queue, given):
             self._give_back(given)
+
+    def _hold_all(self, deliveries: Sequence[Delivery], lease: timedelta, until: float) -> list[Held]:
+        """Hold what was claimed; together, if one job handles all of it and nothing of it is held yet."""
+        new = {each.seq: each for each in deliveries}
+        lane = self._lanes.get((deliveries[0].queue, None))
+        if lane is None or any(each.metadata for each in deliveries) or not self._held.keys().isdisjoint(new):
+            return [self._hold(each, lease, until) for each in deliveries]
+        held = [Held(each, self._store, lane, lease, until) for each in deliveries]
+        self._held.update(zip(new, held, strict=True))
+        return held
 
     def _hold(self, delivery: Delivery, lease: timedelta, until: float) -> Held:
         try:
@@ -246,12 +256,24 @@ class Worker:
         """Release what no handler has seen; the attempt does not count."""
         for held in given:
             if self._desk.decide(held):
-                self._settler.put(held, Release())
+                held.outcome = Release()
+                self._settler.put(held)
 
     def _run_handful(self, handful: Handful) -> None:
-        run, job = self._runner.run, handful.lane.job
+        run, put, job, now = self._runner.run, self._settler.put, handful.lane.job, self._held
+        quiet = job.timeout is None and not self._after and not self._verbose
         for held in handful:
-            self._end(held, run(job, held))
+            end = run(job, held)
+            if (
+                end is DONE
+                and quiet
+                and not (held.finished or held.settled or held.told)
+                and now.get(held.delivery.seq) is held
+            ):
+                held.finished = True  # what _end would find, without asking for each
+                put(held)
+            else:
+                self._end(held, end)
 
     async def _run_async(self, held: Held) -> None:
         try:
@@ -268,7 +290,7 @@ class Worker:
         gave_up = held.told and isinstance(outcome, Ack)  # it may not have done what it was to do
         if lost or gave_up or (held.settled and error is None):  # nothing to settle, or the handler has
             held.finished = True
-            self._forget(held)
+            self._forget([held])
         else:
             self._decide(held, outcome, error)
 
@@ -279,27 +301,31 @@ class Worker:
             self._log.after(held, outcome, error)
         if self._after:
             self._hooks.tell("after", held, outcome, error)
-        self._settler.put(held, outcome)
+        held.outcome = outcome
+        self._settler.put(held)
         return True
 
-    def _on_settled(self, answers: Sequence[Answer]) -> None:
-        for held, _, answer in answers:
-            self._forget(held)
+    def _on_settled(self, batch: Sequence[Held], answers: Sequence[Settled]) -> None:
+        self._forget(batch)
+        for held, answer in zip(batch, answers, strict=True) if Settled.LOST in answers else ():
             if answer is Settled.LOST and not held.settled:
                 held.lost = True
                 self._tell_lost(held)
         self._desk.room.set()
-        self._hooks.tell("on_settle", answers)
+        if self._hooks.of("on_settle"):
+            outcomes = [held.outcome for held in batch]
+            self._hooks.tell("on_settle", list(zip(batch, outcomes, answers, strict=True)))
 
     def _tell_lost(self, held: Held) -> None:
         self._log.on_lost(held)
         self._hooks.tell("on_lost", held)
 
-    def _forget(self, held: Held) -> None:
-        """Hold it no more; by now this worker may have claimed the same message anew."""
-        seq = held.delivery.seq
-        if self._held.get(seq) is held:
-            del self._held[seq]
+    def _forget(self, former: Sequence[Held]) -> None:
+        """Hold these no more; by now this worker may have claimed the same messages anew."""
+        now = self._held
+        for each in former:
+            if now.get(seq := each.delivery.seq) is each:
+                del now[seq]
 
 
 def _served(client: "Client", queues: Sequence[str]) -> list[str]:

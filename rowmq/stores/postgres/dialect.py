@@ -35,6 +35,7 @@ from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.dialect import TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
+from rowmq.stores.sql.rows import leased
 
 _TROUBLES = {
     "40001": Trouble.CONFLICT,  # serialization failure
@@ -176,7 +177,7 @@ class PostgresDialect(Dialect):
         if not rows or rows[0][-1]:
             return None
         seq, queue, *_, max_attempts, _ = rows[0]
-        return Taken(queue, max_attempts, [] if seq is None else [row[:-2] for row in rows])
+        return Taken(queue, max_attempts, None if seq is None else leased(rows))
 
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool

@@ -12,7 +12,7 @@ from rowmq.core.queue import Guarantee, Queue
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.dialect import Due, Plain, Taken
 from rowmq.stores.sql.floors import BEGINNING, Floors
-from rowmq.stores.sql.rows import PRIORITY, VISIBLE_AT, Leased, deliveries, in_order, metadata_text
+from rowmq.stores.sql.rows import deliveries, metadata_text
 
 LARGEST = 100
 """The longest batch pushed this way: in longer ones the round trips saved no longer show."""
@@ -46,9 +46,10 @@ def claim_at_once(
     queue = floors.named(name)
     if queue is None or cursor.attempt or len(wants) != 1 or wants[0].choosy:
         return None
-    (want,), token, start = wants, secrets.token_bytes(16), floors.of(queue, now)
+    (want,), token = wants, secrets.token_bytes(16)
+    start = floors.of(queue, now) if cursor.dialect.floors else BEGINNING
     taken = _taken(cursor, Plain(name, queue, want, token, start), floors, now)
-    if any(start) and taken is not None and not taken.rows:
+    if any(start) and taken is not None and taken.said is None:
         taken = _taken(cursor, Plain(name, queue, want, token, BEGINNING), floors, now)
     if taken is None:
         floors.forget(name)
@@ -60,21 +61,21 @@ def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Tak
     """Take what is there, and note where that was."""
     started = time.monotonic()
     taken = cursor.dialect.claim_at_once(cursor, asked, now)
-    if taken is None:
-        return None
+    if taken is None or not cursor.dialect.floors:
+        return taken
     floors.name(asked.queue, taken.queue)  # it may have been made anew
     if not any(asked.floors):
         floors.looked_below(taken.queue, started)
-    rows = in_order(taken.rows)
-    times = list(zip(map(PRIORITY, rows), map(VISIBLE_AT, rows), strict=True))
+    said: Any = taken.said
+    times = list(zip(said.priority, said.visible_at, strict=True)) if said else []
     floors.raise_to(taken.queue, times, limit=asked.want.limit)
-    return taken._replace(rows=rows)
+    return taken
 
 
 def _delivered(taken: Taken, name: str, token: bytes) -> list[Delivery]:
-    if not taken.rows:
+    said: Any = taken.said
+    if said is None:
         return []
-    said: Any = Leased._make(zip(*taken.rows, strict=True))  # of columns
     queue = Queue(name=name, max_attempts=taken.max_attempts)
     return deliveries(said, said.until, queue, token, attempts=1)
 

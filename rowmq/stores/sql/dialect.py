@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rowmq.core.delivery import Want
     from rowmq.stores.sql.cursor import Cursor
     from rowmq.stores.sql.database import Database
+    from rowmq.stores.sql.rows import Leased
 
 
 TOKEN = 16
@@ -95,11 +96,12 @@ class Plain(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What one statement has claimed: the queue's key and attempts, and rows like :class:`rows.Leased`."""
+    """What was claimed at once: the queue's key and attempts, and the messages."""
 
     queue: int
     max_attempts: int | None
-    rows: list[tuple[Any, ...]]
+    said: "Leased | None" = None
+    """A :class:`rows.Leased` of columns, in claim order; None if there was nothing."""
 
 
 def uuid_of(value: bytes) -> UUID:
@@ -204,9 +206,9 @@ class Dialect(ABC):
         asked: Plain,  # noqa: ARG002
         now: int | None,  # noqa: ARG002
     ) -> Taken | None:
-        """Lease what is first in one statement and without a transaction around it.
+        """Lease what is first without a look at the queue, and maybe without a transaction around it.
 
-        None, and nothing taken, if there is no such statement, no such queue, or a rule to look at.
+        None, and nothing taken, if there is no way to do so, no such queue, or a rule to look at.
         """
         return None
 

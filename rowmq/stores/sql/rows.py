@@ -2,10 +2,9 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,8 +21,6 @@ from rowmq.stores.sql.cursor import Row
 from rowmq.stores.sql.dialect import Dialect
 
 EMPTY: Mapping[str, str] = {}
-_shared_moment = lru_cache(maxsize=1024)(moment)
-"""The rows of one claim end together, and many of them were pushed together."""
 
 
 class Kept(NamedTuple):
@@ -121,8 +118,13 @@ def columns_of(rows: Sequence[Row]) -> Any:
     return Owing._make(zip(*rows, strict=True))
 
 
+def leased(rows: Iterable[Row]) -> Leased:
+    """Rows that begin like :class:`Leased`, at least one: a Leased of columns, in claim order."""
+    return Leased._make(islice(zip(*in_order(rows), strict=True), len(Leased._fields)))
+
+
 def deliveries(
-    said: Any, ends: Iterable[int], queue: Queue, token: bytes, *, attempts: int
+    said: Any, ends: Sequence[int], queue: Queue, token: bytes, *, attempts: int
 ) -> list[Delivery]:
     """Taken rows' columns and leases' ends as the holder sees them; ``attempts`` is what the claim added."""
     columns = zip(
@@ -131,19 +133,33 @@ def deliveries(
         repeat(queue.name),
         said.id,
         said.body,
-        map(bool, said.binary),
-        [json.loads(metadata) if metadata else EMPTY for metadata in said.metadata],
-        [tried + attempts for tried in said.attempts],
+        _each(bool, said.binary),
+        map(_metadata, said.metadata) if any(said.metadata) else repeat(EMPTY),
+        _each(attempts.__add__, said.attempts),
         repeat(queue.max_attempts),
-        [received + attempts for received in said.receives],
+        _each(attempts.__add__, said.receives),
         said.priority,
         said.group_name,
-        map(_shared_moment, said.created_at),
-        map(_moment, said.deadline),
-        map(_shared_moment, ends),
+        _each(moment, said.created_at),
+        _each(_moment, said.deadline),
+        _each(moment, ends),
         said.source,
     )
-    return list(map(Delivery._make, columns))
+    return list(map(_made, repeat(Delivery), columns))
+
+
+_made: Callable[[type[Delivery], Iterable[Any]], Delivery] = tuple.__new__
+"""What ``Delivery._make`` does, without a call of Python for each."""
+
+
+def _each(function: Callable[[Any], Any], column: Sequence[Any]) -> Iterable[Any]:
+    """The function of each value, worked out once for each that differs: mostly all are the same."""
+    made = {value: function(value) for value in set(column)}
+    return map(made.__getitem__, column)
+
+
+def _metadata(text: str | None) -> Mapping[str, str]:
+    return json.loads(text) if text else EMPTY
 
 
 def kept_queue(row: Row) -> Kept:

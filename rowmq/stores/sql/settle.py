@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import starmap
+from operator import itemgetter
 
 from rowmq.core.clock import moment, span
 from rowmq.core.delivery import Claim, Receipt, Settlement
@@ -20,8 +21,9 @@ Answers = dict[Receipt, Settled]
 
 def settle(cursor: Cursor, settlements: Sequence[Settlement], now: int | None) -> list[Settled]:
     """Settle in order; acks of plain messages go together in one statement."""
-    seqs = {receipt.seq for receipt, _ in settlements if isinstance(receipt, Receipt)}
-    if len(seqs) < len(settlements):  # one message twice, or a whole claim: order matters
+    receipts = [receipt for receipt, _ in settlements]
+    several = len(set(map(itemgetter(0), receipts))) < len(settlements)
+    if several or set(map(type, receipts)) != {Receipt}:  # one message twice, or a whole claim: order matters
         return [_settle_one(cursor, settlement, now) for settlement in settlements]
     return _settle_many(cursor, settlements, now, alone=not cursor.joined)  # type: ignore[arg-type]
 

@@ -17,14 +17,16 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.core.monitor import LARGEST_MEASURED
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
-from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Trouble
+from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Plain, Taken, Trouble
 from rowmq.stores.sql.queries import named
 from rowmq.stores.sqlite.watching import Watching
+from rowmq.stores.sqlite.whole import LONGEST, Whole
 
 PAUSE = 0.005
 """Seconds between tries to set the journal mode."""
@@ -124,6 +126,8 @@ class SQLiteDialect(Dialect):
         """A JSON array; bytes as hex, which rowmq_blob turns back."""
         if values and isinstance(values[0], bytes):
             values = [value.hex() for value in values]
+        elif values and type(values[0]) is int:
+            return str(values)  # what JSON would say, sooner
         return json.dumps(values, ensure_ascii=False)
 
     def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
@@ -147,6 +151,22 @@ class SQLiteDialect(Dialect):
         """One range of the index for each priority, in one statement."""
         return cursor.all("pick", queue=queue, now=now, limit=limit)
 
+    def claim_at_once(self, cursor: Cursor, asked: Plain, now: int | None) -> Taken | None:
+        """The same in one row, with the queue's rules asked for, and leased."""
+        want, moment = asked.want, self.clock() if now is None else now
+        said = {"name": asked.queue, "queue": asked.known, "limit": want.limit, "longest": LONGEST}
+        row = cursor.one("pick_at_once", now=moment, **said)
+        found = Whole._make(row) if row else None
+        if found is None or not found.is_plain:
+            return None
+        if found.ids is None:
+            return Taken(asked.known, found.max_attempts)
+        lease = found.lease if want.lease is None else span(want.lease)
+        taken = found.leased(cursor, lease, moment)
+        named = {"token": asked.token, "consumer": want.consumer}
+        cursor.run("take", seqs=taken.seq, now=moment, until=moment + lease, **named)
+        return Taken(asked.known, found.max_attempts, taken)
+
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool
     ) -> set[int]:
@@ -154,9 +174,9 @@ class SQLiteDialect(Dialect):
 
         Of a thousand rows each is a moment at which another thread may take the interpreter.
         """
-        seqs, tokens = [seq for seq, _ in pairs], b"".join(token for _, token in pairs)
-        if all(len(token) == TOKEN for _, token in pairs):
-            (held,) = cursor.one("ack_count", seqs=seqs, tokens=tokens) or (0,)
+        seqs, tokens = [seq for seq, _ in pairs], [token for _, token in pairs]
+        if set(map(len, tokens)) == {TOKEN}:
+            (held,) = cursor.one("ack_count", seqs=seqs, tokens=b"".join(tokens)) or (0,)
             if held == len(pairs):
                 return self.finish(cursor, seqs, now)
         return super().ack(cursor, pairs, now, alone=alone)
