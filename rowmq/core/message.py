@@ -108,7 +108,7 @@ def encode(payload: Any) -> tuple[bytes, bool]:
     if isinstance(payload, bytes | bytearray | memoryview):
         return bytes(payload), True
     try:
-        text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(payload)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidMessage(
             f"a payload is bytes or a JSON value, and this one is neither: {error}"
@@ -173,6 +173,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _LENIENT = json.JSONDecoder()
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 

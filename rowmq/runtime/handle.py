@@ -24,6 +24,7 @@ from rowmq.runtime.options import (
     as_span_or_none,
     as_where,
     new_message,
+    new_messages,
 )
 from rowmq.runtime.producer import Producer
 
@@ -252,7 +253,7 @@ class TopicHandle:
         self, payloads: Iterable[Any], *, tx: object = None, **options: Unpack[PushOptions]
     ) -> int:
         """Publish one message for each payload, all or none."""
-        messages = [new_message(each, cast("Mapping[str, Any]", options)) for each in payloads]
+        messages = new_messages(payloads, cast("Mapping[str, Any]", options))
         return self._client.outgoing.publish(self.name, messages, tx=tx)
 
     def subscribe(self, queue: str, **settings: Unpack[QueueSettings]) -> QueueHandle:

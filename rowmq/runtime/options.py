@@ -12,7 +12,7 @@ from rowmq.core.message import Message, encode
 from rowmq.core.queue import Archive, Guarantee, Rate
 from rowmq.core.where import Where, where
 from rowmq.runtime.answers import Seconds
-from rowmq.stores.fresh import new_id
+from rowmq.stores.fresh import new_id, new_ids
 
 SPANS = ("lease", "delay", "retention", "max_age")
 """The queue settings that are lengths of time."""
@@ -112,6 +112,16 @@ def new_message(payload: Any, options: Mapping[str, Any], *, id: UUID | None = N
     """A message with a new id, or the given one."""
     body, binary = encode(payload)
     return Message(id=id or new_id(), body=body, binary=binary, **_engine_options(options))
+
+
+def new_messages(payloads: Iterable[Any], options: Mapping[str, Any]) -> list[Message]:
+    """A message for each payload, with new ids and the same options."""
+    said, bodies = _engine_options(options), list(map(encode, payloads))
+    ids = new_ids(len(bodies))
+    return [
+        Message(id=id, body=body, binary=binary, **said)
+        for id, (body, binary) in zip(ids, bodies, strict=True)
+    ]
 
 
 def _engine_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rowmq.core.message import Batch, Message, Pushed
 from rowmq.core.store import Store
 from rowmq.runtime.hooks import Hooks
 from rowmq.runtime.middleware import Middleware
-from rowmq.runtime.options import new_message
+from rowmq.runtime.options import new_messages
 
 
 class Outgoing:
@@ -35,7 +35,7 @@ class Outgoing:
         self, queue: str, payloads: Iterable[Any], options: Mapping[str, Any], *, tx: object = None
     ) -> list[UUID]:
         """Push one message for each payload as one batch, and return their ids."""
-        return self.push_messages(queue, [new_message(each, options) for each in payloads], tx=tx)
+        return self.push_messages(queue, new_messages(payloads, options), tx=tx)
 
     def push_messages(self, queue: str, messages: Sequence[Message], *, tx: object = None) -> list[UUID]:
         """Push one batch. A message whose dedup key was seen before has the earlier message's id."""

@@ -7,13 +7,13 @@ import pickle
 import random
 from uuid import UUID, uuid4
 
-from rowmq.stores.sql.dialect import uuid_of
+from rowmq.stores.fresh import uuid_of
 from rowmq.stores.sql.rows import Owing, in_order, order
 
 
 def test_a_uuid_made_quickly_is_an_ordinary_uuid() -> None:
     plain = uuid4()
-    quick = uuid_of(plain.bytes)
+    quick = uuid_of(plain.int)
     assert type(quick) is UUID
     assert (quick, hash(quick), str(quick), quick.version, quick.is_safe) == (
         plain,

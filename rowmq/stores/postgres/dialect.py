@@ -6,6 +6,7 @@ clock is the server's. A push notifies the processes that wait.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -177,7 +178,7 @@ class PostgresDialect(Dialect):
         if not rows or rows[0][-1]:
             return None
         seq, queue, *_, max_attempts, _ = rows[0]
-        return Taken(queue, max_attempts, None if seq is None else leased(rows))
+        return Taken(queue, max_attempts, None if seq is None else partial(leased, rows))
 
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool

@@ -2,7 +2,8 @@
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from rowmq.core.clock import micros
@@ -14,6 +15,8 @@ from rowmq.stores.sql.dialect import Due, Plain, Taken
 from rowmq.stores.sql.floors import BEGINNING, Floors
 from rowmq.stores.sql.rows import deliveries, metadata_text
 
+Claimed = Callable[[], list[list[Delivery]]]
+"""What was claimed for each want, to be read once the transaction is over."""
 LARGEST = 100
 """The longest batch pushed this way: in longer ones the round trips saved no longer show."""
 
@@ -37,7 +40,7 @@ def push_at_once(cursor: Cursor, batches: Sequence[Batch], now: int | None) -> P
 
 def claim_at_once(
     cursor: Cursor, name: str, wants: Sequence[Want], floors: Floors, now: int | None
-) -> list[Delivery] | None:
+) -> Claimed | None:
     """Serve one plain want on a queue that had no rules when it was last looked up.
 
     None, and nothing taken, if it has now, or if something due needs a look: it may have been tried often
@@ -54,7 +57,7 @@ def claim_at_once(
     if taken is None:
         floors.forget(name)
         return None
-    return _delivered(taken, name, token)
+    return partial(_delivered, taken, name, token)
 
 
 def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Taken | None:
@@ -66,18 +69,18 @@ def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Tak
     floors.name(asked.queue, taken.queue)  # it may have been made anew
     if not any(asked.floors):
         floors.looked_below(taken.queue, started)
-    said: Any = taken.said
+    said: Any = taken.said() if taken.said else None
     times = list(zip(said.priority, said.visible_at, strict=True)) if said else []
     floors.raise_to(taken.queue, times, limit=asked.want.limit)
-    return taken
+    return taken._replace(said=lambda: said) if said else taken
 
 
-def _delivered(taken: Taken, name: str, token: bytes) -> list[Delivery]:
-    said: Any = taken.said
-    if said is None:
-        return []
+def _delivered(taken: Taken, name: str, token: bytes) -> list[list[Delivery]]:
+    if taken.said is None:
+        return [[]]
+    said: Any = taken.said()
     queue = Queue(name=name, max_attempts=taken.max_attempts)
-    return deliveries(said, said.until, queue, token, attempts=1)
+    return [deliveries(said, said.until, queue, token, attempts=1)]
 
 
 def has_no_rules(queue: Queue) -> bool:

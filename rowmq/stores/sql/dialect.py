@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID, SafeUUID
+from uuid import UUID
 
 from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.orm import Session
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Durability
+from rowmq.stores.fresh import uuid_of
 
 if TYPE_CHECKING:
     from rowmq.core.delivery import Want
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 TOKEN = 16
 """Bytes of a token; whoever shows another never held anything."""
-_new, _set, _UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 
 class Trouble(Enum):
@@ -100,16 +100,10 @@ class Taken(NamedTuple):
 
     queue: int
     max_attempts: int | None
-    said: "Leased | None" = None
-    """A :class:`rows.Leased` of columns, in claim order; None if there was nothing."""
+    said: "Callable[[], Leased] | None" = None
+    """Gives a :class:`rows.Leased` of columns, in claim order; None if there was nothing.
 
-
-def uuid_of(value: bytes) -> UUID:
-    """What ``UUID(bytes=value)`` makes, in a third of the time: a claim makes one for each message."""
-    made = _new(UUID)
-    _set(made, "int", int.from_bytes(value))
-    _set(made, "is_safe", _UNKNOWN)
-    return made
+    Reading them may wait until the transaction is over: whoever holds a lock should not read meanwhile."""
 
 
 class Dialect(ABC):
@@ -171,7 +165,7 @@ class Dialect(ABC):
 
     def id_out(self, value: Any) -> UUID:
         """An id from what the driver gives."""
-        return uuid_of(value)
+        return uuid_of(int.from_bytes(value))
 
     @abstractmethod
     def many(self, values: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from rowmq.core.message import Batch, Pushed
 from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Ack, Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Stages, Topics
-from rowmq.stores.sql.at_once import claim_at_once, has_no_rules, push_at_once
+from rowmq.stores.sql.at_once import Claimed, claim_at_once, has_no_rules, push_at_once
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.consumers import SQLConsumers
@@ -81,7 +81,7 @@ class SQLStore:
     ) -> list[list[Delivery]]:
         """Lease messages to each want."""
         given = self._stamp(now)
-        return self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))
+        return self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))()
 
     def extend(
         self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None
@@ -139,16 +139,14 @@ class SQLStore:
         pushed = push_at_once(cursor, batches, now)
         return Push(cursor, now).run(batches) if pushed is None else [pushed]
 
-    def _claim(
-        self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None
-    ) -> list[list[Delivery]]:
+    def _claim(self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None) -> Claimed:
         if (taken := claim_at_once(cursor, name, wants, self._floors, now)) is not None:
-            return [taken]
+            return taken
         kept = queue_named(cursor, name, now)
         if has_no_rules(kept.queue):
             self._floors.name(name, kept.id)
         if kept.queue.paused:
-            return [[] for _ in wants]
+            return lambda: [[] for _ in wants]
         room = Room(cursor, kept)
         claiming = Claiming(cursor, kept, room, self._floors, self._chooser)
         results: list[list[Delivery]] = []
@@ -166,4 +164,4 @@ class SQLStore:
             )
         results += claiming.plain(plain)
         room.keep()
-        return results
+        return lambda: results

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +162,10 @@ class SQLiteDialect(Dialect):
             return None
         if found.ids is None:
             return Taken(asked.known, found.max_attempts)
-        lease = found.lease if want.lease is None else span(want.lease)
-        taken = found.leased(cursor, lease, moment)
+        lease, long = found.lease if want.lease is None else span(want.lease), found.long_bodies(cursor)
         named = {"token": asked.token, "consumer": want.consumer}
-        cursor.run("take", seqs=taken.seq, now=moment, until=moment + lease, **named)
-        return Taken(asked.known, found.max_attempts, taken)
+        cursor.run("take", seqs=found.seqs, now=moment, until=moment + lease, **named)
+        return Taken(asked.known, found.max_attempts, partial(found.leased, long, lease, moment))
 
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool

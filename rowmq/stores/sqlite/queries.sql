@@ -133,8 +133,8 @@ CROSS JOIN rowmq_messages m ON m.seq = due.seq;
 SELECT q.max_attempts, q.lease, due.*
 FROM rowmq_queues q
 CROSS JOIN (
-    SELECT COUNT(p.token), MAX(p.attempts), json_object(
-               'seq', json_group_array(p.seq), 'queue', json_group_array(p.queue), 'priority', json_group_array(p.priority),
+    SELECT COUNT(p.token), MAX(p.attempts), MAX(length(m.body)), json_group_array(p.seq), json_object(
+               'queue', json_group_array(p.queue), 'priority', json_group_array(p.priority),
                'visible_at', json_group_array(p.visible_at), 'attempts', json_group_array(p.attempts),
                'receives', json_group_array(p.receives), 'deadline', json_group_array(p.deadline),
                'source', json_group_array(p.source), 'created_at', json_group_array(m.created_at),
@@ -173,7 +173,7 @@ WHERE q.id = :queue AND q.name = :name AND NOT q.paused AND q.rate_limit IS NULL
   AND q.delivery = 'at_least_once' AND (SELECT encoding FROM pragma_encoding) = 'UTF-8';
 
 -- name: long_bodies
-SELECT seq, body FROM rowmq_messages WHERE seq IN (SELECT value FROM json_each(:seqs));
+SELECT seq, body FROM rowmq_messages WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) > :longest;
 
 -- name: take
 UPDATE rowmq_pending

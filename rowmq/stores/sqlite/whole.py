@@ -5,8 +5,8 @@ a while: a thousand rows are a thousand such moments, one row is one.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import accumulate, compress, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from operator import itemgetter, neg
 from typing import Any, NamedTuple
 
@@ -29,9 +29,14 @@ class Whole(NamedTuple):
     """How many have had a holder that vanished."""
     tried: int | None
     """The attempts of the message that was tried most often."""
+    longest: int | None
+    """Bytes of the longest body."""
+    seqs: str
+    """A list, as JSON."""
     columns: str
     """Columns of a :class:`Leased`, and the lengths of bodies, as JSON."""
     ids: bytes | None
+    """One behind the other; None if there is no message."""
     bodies: bytes | None
 
     @property
@@ -40,24 +45,24 @@ class Whole(NamedTuple):
         exhausted = self.max_attempts is not None and (self.tried or 0) >= self.max_attempts
         return not self.vanished and not exhausted
 
-    def leased(self, cursor: Cursor, lease: int, now: int) -> Leased:
+    def long_bodies(self, cursor: Cursor) -> dict[int, bytes]:
+        """The bodies that are not among those read together, by seq."""
+        if (self.longest or 0) <= LONGEST:
+            return {}
+        return dict(cursor.all("long_bodies", seqs=self.seqs, longest=LONGEST))
+
+    def leased(self, long: Mapping[int, bytes], lease: int, now: int) -> Leased:
         """The messages once they are leased, in claim order: a Leased of columns."""
         columns: dict[str, Any] = json.loads(self.columns)
-        ids = [self.ids[at : at + ID] for at in range(0, len(self.ids or b""), ID)]  # type: ignore[index]
-        bodies = self._bodies(cursor, columns["seq"], columns.pop("length"))
+        seqs, ids = json.loads(self.seqs), self.ids or b""
+        lengths = columns.pop("length")
+        short = [0 if length > LONGEST else length for length in lengths] if long else lengths
+        bodies = _cut(self.bodies or b"", short)
+        if long:
+            bodies = [long.get(seq, body) for seq, body in zip(seqs, bodies, strict=True)]
         ends = _ends(columns["deadline"], lease, now)
-        return _in_order(Leased(id=ids, body=bodies, until=ends, **columns))  # type: ignore[arg-type]
-
-    def _bodies(self, cursor: Cursor, seqs: Sequence[int], lengths: Sequence[int]) -> list[bytes]:
-        if max(lengths) <= LONGEST:
-            return _cut(self.bodies or b"", lengths)
-        long = [length > LONGEST for length in lengths]
-        apart = dict(cursor.all("long_bodies", seqs=list(compress(seqs, long))))
-        short = _cut(
-            self.bodies or b"",
-            [0 if is_long else length for is_long, length in zip(long, lengths, strict=True)],
-        )
-        return [apart.get(seq, body) for seq, body in zip(seqs, short, strict=True)]
+        cut = [ids[at : at + ID] for at in range(0, len(ids), ID)]
+        return _in_order(Leased(seq=seqs, id=cut, body=bodies, until=ends, **columns))  # type: ignore[arg-type]
 
 
 def _cut(whole: bytes, lengths: Iterable[int]) -> list[bytes]:
