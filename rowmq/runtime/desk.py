@@ -24,6 +24,8 @@ MOST = 50
 """Messages that are taken along at most."""
 SHARES = 4
 """Into how many parts what waits for a thread is divided at least, so that others find something too."""
+WORTH = 10
+"""A part so small of a moment's work is not worth another thread."""
 PATIENCE = 0.02
 """Seconds after which others may have what a thread has taken along and not begun."""
 
@@ -157,11 +159,12 @@ class Desk:
         with self._lock:
             if self._closed:
                 return False
-            for each in given:
-                each.lane.waiting.append(each)
+            lanes = {each.lane for each in given}
+            for lane in lanes:
+                lane.waiting.extend(given if len(lanes) == 1 else (it for it in given if it.lane is lane))
             self._waiting[queue] += len(given)
             self._changed.notify(len(given))
-        if any(each.lane.job.is_async for each in given):
+        if any(lane.job.is_async for lane in lanes):
             self._on_async()
         return True
 
@@ -257,8 +260,9 @@ class Desk:
     def _handful(self, lane: Lane) -> Handful:
         """What a thread does in a moment, but no more than a small share of what waits."""
         quick = int(MOMENT / lane.mean) if lane.mean else 1
-        share = len(lane.waiting) // (SHARES * self._concurrency)
-        handful = Handful(lane, self._begin(lane, max(1, min(quick, share, MOST))))
+        share = max(quick // WORTH, len(lane.waiting) // (SHARES * self._concurrency))
+        count = max(1, min(quick, share, MOST, len(lane.waiting)))
+        handful = Handful(lane, self._begin(lane, count))
         if len(handful.messages) > 1:
             self._taken.add(handful)
             if not self._watched:

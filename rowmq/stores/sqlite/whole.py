@@ -6,8 +6,8 @@ a while: a thousand rows are a thousand such moments, one row is one.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
-from operator import itemgetter, neg
+from itertools import accumulate, islice, pairwise
+from operator import itemgetter, lt, neg
 from typing import Any, NamedTuple
 
 from rowmq.core.outcome import lease_end
@@ -78,7 +78,7 @@ def _ends(deadlines: Sequence[int | None], lease: int, now: int) -> list[int]:
 def _in_order(said: Any) -> Leased:
     """The columns in claim order, as they mostly are: SQLite promises none for what it puts together."""
     keys = list(zip(map(neg, said.priority), said.visible_at, said.seq, strict=True))
-    places = sorted(range(len(keys)), key=keys.__getitem__)
-    if places == list(range(len(keys))):
+    if all(map(lt, keys, islice(keys, 1, None))):
         return said  # type: ignore[no-any-return]
+    places = sorted(range(len(keys)), key=keys.__getitem__)
     return Leased._make(map(itemgetter(*places), said))
