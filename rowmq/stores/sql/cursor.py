@@ -1,6 +1,6 @@
 """A transaction's way to the named statements."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -27,8 +27,9 @@ class Cursor:
         *,
         attempt: int = 0,
         joined: bool = False,
+        begin: Callable[[Any], object] | None = None,
     ) -> None:
-        self.raw = raw
+        self._raw, self._begin = raw, begin
         self.dialect = dialect
         self.attempt = attempt
         self.joined = joined
@@ -38,6 +39,33 @@ class Cursor:
         """Whether a break now leaves open if what was done counts."""
         self.pushed: set[int] = set()
         """Ids of queues to wake the waiters of once this is committed."""
+
+    @property
+    def raw(self) -> Any:
+        """The driver's cursor. Whoever asks for it begins the transaction."""
+        if self._begin is not None:
+            begin, self._begin = self._begin, None
+            begin(self._raw)
+        return self._raw
+
+    @property
+    def connection(self) -> Any:
+        """The driver's connection."""
+        return self._raw.connection
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no transaction has begun."""
+        return self._begin is not None
+
+    def at_once(self, statement: str, **parameters: Any) -> Any:
+        """Run a statement that commits by itself, before a transaction has begun; the driver's cursor."""
+        self._raw.execute(self._queries[statement], self._adapted(parameters))
+        return self._raw
+
+    def close(self) -> None:
+        """Give the driver's cursor back."""
+        self._raw.close()
 
     def all(self, statement: str, **parameters: Any) -> list[Row]:
         """Every row of a statement's result."""

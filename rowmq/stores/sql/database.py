@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy.engine import URL, Connection, Engine
@@ -106,8 +107,8 @@ class Database:
         with self._gate, self.dialect.guard(writes=writes), self._connection() as connection:
             cursor = None
             try:
-                cursor = Cursor(connection.cursor(), self.queries, self.dialect, attempt=attempt)
-                self.dialect.begin(cursor.raw, writes=writes)
+                begin = partial(self.dialect.begin, writes=writes)
+                cursor = Cursor(connection.cursor(), self.queries, self.dialect, attempt=attempt, begin=begin)
                 result = work(cursor)
                 with cursor.committing():
                     connection.commit()
@@ -115,7 +116,7 @@ class Database:
                 self._abandon(connection, error)
                 undecided = cursor is not None and cursor.undecided
                 raise self._translated(error, committing=undecided and writes) from error
-            cursor.raw.close()
+            cursor.close()
         self.waiters.wake(cursor.pushed)
         return result
 
@@ -139,7 +140,7 @@ class Database:
                 ) from error
             raise self._translated(error, committing=False) from error
         finally:
-            cursor.raw.close()
+            cursor.close()
         self.waiters.wake_after(tx, cursor.pushed)
         return result
 

@@ -25,7 +25,7 @@ from rowmq.core.monitor import LARGEST_MEASURED
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Plain, Taken, Trouble
-from rowmq.stores.sql.queries import named
+from rowmq.stores.sql.queries import named, resource
 from rowmq.stores.sqlite.watching import Watching
 from rowmq.stores.sqlite.whole import LONGEST, Whole
 
@@ -155,30 +155,38 @@ class SQLiteDialect(Dialect):
     def claim_at_once(self, cursor: Cursor, asked: Plain, now: int | None) -> Taken | None:
         """The same in one row, with the queue's rules asked for, and leased."""
         want, moment = asked.want, self.clock() if now is None else now
-        said = {"name": asked.queue, "queue": asked.known, "limit": want.limit, "longest": LONGEST}
-        row = cursor.one("pick_at_once", now=moment, **said)
+        cursor.at_once(
+            "claim_at_once",
+            queue=asked.known,
+            name=asked.queue,
+            now=moment,
+            lease=None if want.lease is None else span(want.lease),
+            token=asked.token,
+            consumer=want.consumer,
+            most=want.limit,
+            longest=LONGEST,
+        )
+        row = cursor.at_once("claimed_at_once").fetchone()
         found = Whole._make(row) if row else None
         if found is None or not found.is_plain:
             return None
         if found.ids is None:
             return Taken(asked.known, found.max_attempts)
-        lease, long = found.lease if want.lease is None else span(want.lease), found.long_bodies(cursor)
-        named = {"token": asked.token, "consumer": want.consumer}
-        cursor.run("take", seqs=found.seqs, now=moment, until=moment + lease, **named)
-        return Taken(asked.known, found.max_attempts, partial(found.leased, long, lease, moment))
+        return Taken(
+            asked.known, found.max_attempts, partial(found.leased, found.long_bodies(cursor), moment)
+        )
 
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool
     ) -> set[int]:
-        """If all are held, as they mostly are, that is one row to read.
-
-        Of a thousand rows each is a moment at which another thread may take the interpreter.
-        """
+        """If all are held, as they mostly are, in one step: each is one row more and one row less."""
         seqs, tokens = [seq for seq, _ in pairs], [token for _, token in pairs]
-        if set(map(len, tokens)) == {TOKEN}:
-            (held,) = cursor.one("ack_count", seqs=seqs, tokens=b"".join(tokens)) or (0,)
-            if held == len(pairs):
-                return self.finish(cursor, seqs, now)
+        if alone and cursor.is_fresh and set(map(len, tokens)) == {TOKEN}:
+            said = {"seqs": seqs, "tokens": b"".join(tokens), "count": len(seqs), "now": now}
+            before = cursor.connection.total_changes
+            cursor.at_once("ack_at_once", **said)
+            if cursor.connection.total_changes == before + 2 * len(seqs):
+                return set(seqs)
         return super().ack(cursor, pairs, now, alone=alone)
 
     def condition(self, key: str) -> str:
@@ -245,6 +253,9 @@ class SQLiteDialect(Dialect):
             self._watching.let_go()
 
 
+AT_ONCE = resource(SQLiteDialect.package, "at_once.sql").read_text()
+
+
 def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
     """Set up a new connection. Two processes that switch to WAL at once get BUSY, whatever the timeout."""
     connection.create_function("rowmq_blob", 1, bytes.fromhex, deterministic=True)
@@ -259,6 +270,7 @@ def _prepare(connection: sqlite3.Connection, synchronous: str) -> None:
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -32000")
+    connection.executescript(AT_ONCE)
 
 
 def _detached(engine: Engine) -> Any:

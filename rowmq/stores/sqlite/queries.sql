@@ -127,50 +127,12 @@ FROM (
 CROSS JOIN rowmq_pending p ON p.seq = due.seq
 CROSS JOIN rowmq_messages m ON m.seq = due.seq;
 
--- What is first in a queue without rules, all of it in one row. Ids and bodies stand one behind the other, the longest
--- bodies apart. Text in UTF-16 could not hold them.
--- name: pick_at_once
-SELECT q.max_attempts, q.lease, due.*
-FROM rowmq_queues q
-CROSS JOIN (
-    SELECT COUNT(p.token), MAX(p.attempts), MAX(length(m.body)), json_group_array(p.seq), json_object(
-               'queue', json_group_array(p.queue), 'priority', json_group_array(p.priority),
-               'visible_at', json_group_array(p.visible_at), 'attempts', json_group_array(p.attempts),
-               'receives', json_group_array(p.receives), 'deadline', json_group_array(p.deadline),
-               'source', json_group_array(p.source), 'created_at', json_group_array(m.created_at),
-               'group_name', json_group_array(m.group_name), 'binary', json_group_array(m.binary),
-               'metadata', json_group_array(m.metadata), 'length', json_group_array(COALESCE(length(m.body), 0))),
-           CAST(group_concat(CAST(m.id AS TEXT), '') AS BLOB),
-           CAST(group_concat(CASE WHEN length(m.body) <= :longest THEN CAST(m.body AS TEXT) END, '') AS BLOB)
-    FROM (
-        SELECT seq FROM (
-        SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 9 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 8 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 7 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 6 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 5 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 4 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 3 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 2 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 1 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = :queue AND priority = 0 AND visible_at <= :now
-                         ORDER BY visible_at, seq LIMIT :limit)
-        ) LIMIT :limit
-    ) AS due
-    CROSS JOIN rowmq_pending p ON p.seq = due.seq
-    CROSS JOIN rowmq_messages m ON m.seq = due.seq
-) AS due
-WHERE q.id = :queue AND q.name = :name AND NOT q.paused AND q.rate_limit IS NULL AND q.max_age IS NULL
-  AND q.delivery = 'at_least_once' AND (SELECT encoding FROM pragma_encoding) = 'UTF-8';
+-- name: claim_at_once
+INSERT INTO rowmq_claim (queue, name, now, lease, token, consumer, most, longest)
+VALUES (:queue, :name, :now, :lease, :token, :consumer, :most, :longest);
+
+-- name: claimed_at_once
+SELECT max_attempts, lease, vanished, tried, longest, seqs, columns, ids, bodies FROM rowmq_claimed;
 
 -- name: long_bodies
 SELECT seq, body FROM rowmq_messages WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) > :longest;
@@ -278,12 +240,8 @@ SELECT seq, token FROM rowmq_pending
 WHERE seq IN (SELECT value FROM json_each(:seqs)) AND group_id IS NULL
   AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo);
 
--- Of receipts, their tokens of 16 bytes one behind the other, how many are of plain messages still held by them.
--- name: ack_count
-SELECT COUNT(*)
-FROM json_each(:seqs) AS asked CROSS JOIN rowmq_pending p ON p.seq = asked.value
-WHERE p.token = substr(:tokens, 16 * asked.key + 1, 16) AND p.group_id IS NULL
-  AND p.queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo);
+-- name: ack_at_once
+INSERT INTO rowmq_ack (seqs, tokens, count, now) VALUES (:seqs, :tokens, :count, :now);
 
 -- name: finish
 INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, token, consumer, started_at, source)

@@ -21,7 +21,7 @@ ID = 16
 
 
 class Whole(NamedTuple):
-    """The row of ``pick_at_once``."""
+    """The row of ``claimed_at_once``."""
 
     max_attempts: int | None
     lease: int
@@ -49,9 +49,9 @@ class Whole(NamedTuple):
         """The bodies that are not among those read together, by seq."""
         if (self.longest or 0) <= LONGEST:
             return {}
-        return dict(cursor.all("long_bodies", seqs=self.seqs, longest=LONGEST))
+        return dict(cursor.at_once("long_bodies", seqs=self.seqs, longest=LONGEST).fetchall())
 
-    def leased(self, long: Mapping[int, bytes], lease: int, now: int) -> Leased:
+    def leased(self, long: Mapping[int, bytes], now: int) -> Leased:
         """The messages once they are leased, in claim order: a Leased of columns."""
         columns: dict[str, Any] = json.loads(self.columns)
         seqs, ids = json.loads(self.seqs), self.ids or b""
@@ -60,7 +60,7 @@ class Whole(NamedTuple):
         bodies = _cut(self.bodies or b"", short)
         if long:
             bodies = [long.get(seq, body) for seq, body in zip(seqs, bodies, strict=True)]
-        ends = _ends(columns["deadline"], lease, now)
+        ends = _ends(columns["deadline"], self.lease, now)
         cut = [ids[at : at + ID] for at in range(0, len(ids), ID)]
         return _in_order(Leased(seq=seqs, id=cut, body=bodies, until=ends, **columns))  # type: ignore[arg-type]
 

@@ -1,0 +1,82 @@
+-- What each connection has for itself: a row that is put into one of these views is a whole claim, or a whole ack, in one step
+-- of SQLite. A thread that takes many steps must ask for the interpreter after each, and a busy worker's others keep it for a
+-- while every time.
+
+-- What the last claim found, in one row; none, if the queue has rules. Ids and bodies stand one behind the other, the longest
+-- bodies apart. Text in UTF-16 could not hold them.
+CREATE TEMP TABLE rowmq_claimed (max_attempts, lease, vanished, tried, longest, seqs, columns, ids, bodies);
+
+CREATE TEMP VIEW rowmq_claim AS
+SELECT NULL AS queue, NULL AS name, NULL AS now, NULL AS lease, NULL AS token, NULL AS consumer, NULL AS most, NULL AS longest;
+
+-- Nothing is leased if a rule could forbid it: something was tried often enough, or its last holder vanished.
+CREATE TEMP TRIGGER rowmq_claim_insert INSTEAD OF INSERT ON rowmq_claim
+BEGIN
+    DELETE FROM rowmq_claimed;
+    INSERT INTO rowmq_claimed
+    SELECT q.max_attempts, COALESCE(NEW.lease, q.lease), due.*
+    FROM rowmq_queues q
+    CROSS JOIN (
+        SELECT COUNT(p.token), MAX(p.attempts), MAX(length(m.body)), json_group_array(p.seq), json_object(
+                   'queue', json_group_array(p.queue), 'priority', json_group_array(p.priority),
+                   'visible_at', json_group_array(p.visible_at), 'attempts', json_group_array(p.attempts),
+                   'receives', json_group_array(p.receives), 'deadline', json_group_array(p.deadline),
+                   'source', json_group_array(p.source), 'created_at', json_group_array(m.created_at),
+                   'group_name', json_group_array(m.group_name), 'binary', json_group_array(m.binary),
+                   'metadata', json_group_array(m.metadata), 'length', json_group_array(COALESCE(length(m.body), 0))),
+               CAST(group_concat(CAST(m.id AS TEXT), '') AS BLOB),
+               CAST(group_concat(CASE WHEN length(m.body) <= NEW.longest THEN CAST(m.body AS TEXT) END, '') AS BLOB)
+        FROM (
+            SELECT seq FROM (
+            SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 9 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 8 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 7 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 6 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 5 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 4 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 3 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 2 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 1 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            UNION ALL SELECT seq FROM (SELECT seq FROM rowmq_pending WHERE queue = NEW.queue AND priority = 0 AND visible_at <= NEW.now
+                     ORDER BY visible_at, seq LIMIT NEW.most)
+            ) LIMIT NEW.most
+        ) AS due
+        CROSS JOIN rowmq_pending p ON p.seq = due.seq
+        CROSS JOIN rowmq_messages m ON m.seq = due.seq
+    ) AS due
+    WHERE q.id = NEW.queue AND q.name = NEW.name AND NOT q.paused AND q.rate_limit IS NULL AND q.max_age IS NULL
+      AND q.delivery = 'at_least_once' AND (SELECT encoding FROM pragma_encoding) = 'UTF-8';
+    UPDATE rowmq_pending
+    SET token = NEW.token, attempts = attempts + 1, receives = receives + 1, consumer = NEW.consumer, claimed_at = NEW.now,
+        visible_at = (SELECT CASE WHEN deadline > NEW.now AND deadline < NEW.now + c.lease THEN deadline
+                                  ELSE NEW.now + c.lease END
+                      FROM rowmq_claimed c)
+    WHERE seq IN (SELECT one.value FROM rowmq_claimed c CROSS JOIN json_each(c.seqs) AS one
+                  WHERE c.vanished = 0 AND (c.max_attempts IS NULL OR c.tried < c.max_attempts));
+END;
+
+CREATE TEMP VIEW rowmq_ack AS SELECT NULL AS seqs, NULL AS tokens, NULL AS count, NULL AS now;
+
+-- Receipts with their tokens, 16 bytes each, one behind the other. All are of plain messages still held by them, or nothing is
+-- done: groups, fifo queues and queues that drop their payloads need more than this.
+CREATE TEMP TRIGGER rowmq_ack_insert INSTEAD OF INSERT ON rowmq_ack
+BEGIN
+    SELECT RAISE(IGNORE) WHERE NEW.count <> (
+        SELECT COUNT(*)
+        FROM json_each(NEW.seqs) AS asked CROSS JOIN rowmq_pending p ON p.seq = asked.value
+        WHERE p.token = substr(NEW.tokens, 16 * asked.key + 1, 16) AND p.group_id IS NULL
+          AND p.queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo));
+    INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives, token, consumer, started_at, source)
+    SELECT seq, queue, 'done', NEW.now, attempts, receives, token, consumer, claimed_at, source
+    FROM rowmq_pending WHERE seq IN (SELECT value FROM json_each(NEW.seqs));
+    DELETE FROM rowmq_pending WHERE seq IN (SELECT value FROM json_each(NEW.seqs));
+END;
