@@ -185,7 +185,8 @@ class PostgresDialect(Dialect):
         ours = sorted(pair for pair in pairs if len(pair[1]) == TOKEN)
         seqs, tokens = [seq for seq, _ in ours], b"".join(token for _, token in ours)
         with self._alone(cursor) if alone else nullcontext():
-            return {row[0] for row in cursor.all("ack", seqs=seqs, tokens=tokens, now=now)}
+            ((gone,),) = cursor.all("ack", seqs=seqs, tokens=tokens, now=now)
+        return set(gone or ())
 
     @contextmanager
     def _alone(self, cursor: Cursor) -> Iterator[None]:
