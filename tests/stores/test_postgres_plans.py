@@ -80,6 +80,16 @@ def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
     assert "Join Filter" not in said
 
 
+def test_a_claim_writes_its_rows_beside_their_first_versions(emptied: SQLStore) -> None:
+    consumer = "a-machine-of-some-name-12345"
+    pages = "SELECT seq, (CAST(CAST(ctid AS text) AS point))[0] FROM rowmq_pending ORDER BY seq"
+    before = emptied.database.read(lambda cursor: cursor.raw.execute(pages).fetchall())
+    emptied.claim("q", [Want(limit=MANY, consumer=consumer)])
+    after = emptied.database.read(lambda cursor: cursor.raw.execute(pages).fetchall())
+    assert len(before) == MANY
+    assert sum(map(tuple.__eq__, before, after)) > 0.9 * MANY
+
+
 def test_a_claim_looks_its_messages_up(emptied: SQLStore) -> None:
     said = plan(
         emptied,
