@@ -19,6 +19,7 @@ from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.stores.postgres.connecting import (
+    Bigints,
     Joined,
     Unreachable,
     autocommit,
@@ -137,7 +138,7 @@ class PostgresDialect(Dialect):
 
     def many(self, values: Sequence[Any]) -> list[Any]:
         """An array."""
-        return list(values)
+        return Bigints(values) if set(map(type, values)) == {int} else list(values)
 
     def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
         """One statement for all of them."""
