@@ -1,16 +1,13 @@
 """Connections of ours, and cursors on connections of others."""
 
-import selectors
-import struct
+import select
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import repeat
 from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel, pq
-from psycopg.abc import AdaptContext, Buffer
-from psycopg.adapt import Dumper
+from psycopg.abc import AdaptContext
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import RowFactory, tuple_row
@@ -19,6 +16,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from sqlalchemy.engine import URL
 
 from rowmq.core.errors import InvalidURL
+from rowmq.stores.postgres.arrays import adapt_arrays
 
 OURS = {"durability": ("full", "off"), "prepare": ("on", "off"), "partitions": ("none", "day")}
 """The options of a URL that are not libpq's, with their values, the default first."""
@@ -26,10 +24,6 @@ DEFAULTS = {"application_name": "rowmq", "connect_timeout": "10"}
 PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 """The plan of a prepared statement stays when a table that was empty then has grown. So each is made for a
 table that has: by index, row by row."""
-
-_Selector = getattr(
-    selectors, "PollSelector", selectors.SelectSelector
-)  # the default one takes more calls to set up
 
 
 class Unreachable(psycopg.OperationalError):
@@ -44,25 +38,6 @@ class BinaryCursor(psycopg.Cursor[Any]):
     ) -> None:
         super().__init__(connection, row_factory=row_factory)
         self.format = pq.Format.BINARY
-
-
-class Bigints(list[int]):
-    """A list of integers and nothing else: psycopg would look at each three times to find that out."""
-
-
-class BigintsDumper(Dumper):
-    """Sends them as an array of bigint."""
-
-    format = pq.Format.BINARY
-    oid = psycopg.adapters.types["int8"].array_oid
-
-    def dump(self, obj: Bigints) -> Buffer:
-        """One dimension, counted from 1, without NULL; then each with its length."""
-        head = _ARRAY.pack(1, 0, psycopg.adapters.types["int8"].oid, len(obj), 1)
-        return head + b"".join(map(_BIGINT.pack, repeat(8), obj))
-
-
-_ARRAY, _BIGINT = struct.Struct("!iiIii"), struct.Struct("!iq")
 
 
 class Joined:
@@ -127,9 +102,11 @@ def set_up(connection: psycopg.Connection[Any]) -> None:
 
 def is_silent(connection: psycopg.Connection[Any]) -> bool:
     """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
-    with _Selector() as selector:
-        selector.register(connection, selectors.EVENT_READ)
-        return not selector.select(0)
+    if not hasattr(select, "poll"):  # Windows
+        return not select.select([connection], [], [], 0)[0]
+    poll = select.poll()  # bare, for it is asked between a push and its handler
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
 
 
 @contextmanager
@@ -150,4 +127,4 @@ def adapt(context: AdaptContext) -> None:
     context.adapters.register_dumper(int, Int8Dumper)
     context.adapters.register_dumper(int, Int8BinaryDumper)
     context.adapters.register_dumper(list, ListBinaryDumper)
-    context.adapters.register_dumper(Bigints, BigintsDumper)
+    adapt_arrays(context)

@@ -18,8 +18,8 @@ from sqlalchemy.pool import QueuePool
 from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
+from rowmq.stores.postgres.arrays import array
 from rowmq.stores.postgres.connecting import (
-    Bigints,
     Joined,
     Unreachable,
     autocommit,
@@ -90,6 +90,7 @@ class PostgresDialect(Dialect):
             poolclass=QueuePool,
             pool_size=10,
             max_overflow=1000,
+            pool_reset_on_return=None,  # every transaction is ended by us
             connect_args=arguments,
             use_native_hstore=False,
         )
@@ -138,7 +139,7 @@ class PostgresDialect(Dialect):
 
     def many(self, values: Sequence[Any]) -> list[Any]:
         """An array."""
-        return Bigints(values) if set(map(type, values)) == {int} else list(values)
+        return array(values)
 
     def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
         """One statement for all of them."""
