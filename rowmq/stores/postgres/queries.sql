@@ -171,7 +171,8 @@ WHERE seq = ANY(CAST(:seqs AS bigint[]));
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
 -- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now.
--- What is due is kept as narrow as it can be: all but the time it was due at is read from the leased row.
+-- What is due is kept as narrow as it can be, and nothing else joined with the rows: an UPDATE copies whatever it is joined with,
+-- row by row. All but the time at which a row was due is read from the leased one.
 -- name: claim_at_once
 WITH queue AS MATERIALIZED (
     SELECT id, max_attempts, COALESCE(CAST(:lease AS bigint), lease) AS lease,
@@ -196,11 +197,12 @@ odd AS MATERIALIZED (
 ),
 taken AS (
     UPDATE rowmq_pending p
-    SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer, claimed_at = queue.now,
-        visible_at = CASE WHEN p.deadline > queue.now AND p.deadline < queue.now + queue.lease THEN p.deadline
-                          ELSE queue.now + queue.lease END
-    FROM due, queue, odd
-    WHERE p.ctid = due.place AND NOT odd.odd
+    SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer,
+        claimed_at = (SELECT now FROM queue),
+        visible_at = CASE WHEN p.deadline > (SELECT now FROM queue) AND p.deadline < (SELECT now + lease FROM queue) THEN p.deadline
+                          ELSE (SELECT now + lease FROM queue) END
+    FROM due
+    WHERE p.ctid = due.place AND NOT (SELECT odd FROM odd)
     RETURNING p.seq, p.priority, due.visible_at, p.attempts - 1 AS attempts, p.receives - 1 AS receives, p.deadline, p.source,
               p.visible_at AS until
 )
