@@ -62,6 +62,16 @@ def test_an_ack_looks_its_rows_up(emptied: SQLStore) -> None:
     assert emptied.queues.stats("q").done == MANY
 
 
+def test_acks_of_one_message_are_not_planned_each_time(emptied: SQLStore) -> None:
+    emptied.database.run(lambda cursor: cursor.raw.execute("ANALYZE rowmq_pending", binary=False))
+    for _ in range(20):
+        (found,) = emptied.claim("q", [Want(limit=1)])
+        emptied.settle([Settlement(each.receipt, ACK) for each in found])
+    counts = "SELECT generic_plans FROM pg_prepared_statements WHERE statement LIKE '%%INTO rowmq_outcomes%%'"
+    ((generic,),) = emptied.database.read(lambda cursor: cursor.raw.execute(counts).fetchall())
+    assert generic >= 5
+
+
 def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
     said = plan(
         emptied,
@@ -78,6 +88,16 @@ def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
     )
     assert "Tid Scan on rowmq_pending" in said
     assert "Join Filter" not in said
+
+
+def test_a_claim_writes_its_rows_beside_their_first_versions(emptied: SQLStore) -> None:
+    consumer = "a-machine-of-some-name-12345"
+    pages = "SELECT seq, (CAST(CAST(ctid AS text) AS point))[0] FROM rowmq_pending ORDER BY seq"
+    before = emptied.database.read(lambda cursor: cursor.raw.execute(pages).fetchall())
+    emptied.claim("q", [Want(limit=MANY, consumer=consumer)])
+    after = emptied.database.read(lambda cursor: cursor.raw.execute(pages).fetchall())
+    assert len(before) == MANY
+    assert sum(map(tuple.__eq__, before, after)) > 0.9 * MANY
 
 
 def test_a_claim_looks_its_messages_up(emptied: SQLStore) -> None:

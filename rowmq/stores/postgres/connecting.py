@@ -1,6 +1,6 @@
 """Connections of ours, and cursors on connections of others."""
 
-import selectors
+import select
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +16,7 @@ from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from sqlalchemy.engine import URL
 
 from rowmq.core.errors import InvalidURL
+from rowmq.stores.postgres.arrays import adapt_arrays
 
 OURS = {"durability": ("full", "off"), "prepare": ("on", "off"), "partitions": ("none", "day")}
 """The options of a URL that are not libpq's, with their values, the default first."""
@@ -23,10 +24,6 @@ DEFAULTS = {"application_name": "rowmq", "connect_timeout": "10"}
 PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 """The plan of a prepared statement stays when a table that was empty then has grown. So each is made for a
 table that has: by index, row by row."""
-
-_Selector = getattr(
-    selectors, "PollSelector", selectors.SelectSelector
-)  # the default one takes more calls to set up
 
 
 class Unreachable(psycopg.OperationalError):
@@ -105,9 +102,11 @@ def set_up(connection: psycopg.Connection[Any]) -> None:
 
 def is_silent(connection: psycopg.Connection[Any]) -> bool:
     """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
-    with _Selector() as selector:
-        selector.register(connection, selectors.EVENT_READ)
-        return not selector.select(0)
+    if not hasattr(select, "poll"):  # Windows
+        return not select.select([connection], [], [], 0)[0]
+    poll = select.poll()  # bare, for it is asked between a push and its handler
+    poll.register(connection.fileno(), select.POLLIN)
+    return not poll.poll(0)
 
 
 @contextmanager
@@ -128,3 +127,4 @@ def adapt(context: AdaptContext) -> None:
     context.adapters.register_dumper(int, Int8Dumper)
     context.adapters.register_dumper(int, Int8BinaryDumper)
     context.adapters.register_dumper(list, ListBinaryDumper)
+    adapt_arrays(context)

@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
+from rowmq.stores.postgres.arrays import array
 from rowmq.stores.postgres.connecting import (
     Joined,
     Unreachable,
@@ -91,6 +92,7 @@ class PostgresDialect(Dialect):
             poolclass=QueuePool,
             pool_size=10,
             max_overflow=1000,
+            pool_reset_on_return=None,  # every transaction is ended by us
             connect_args=arguments,
             use_native_hstore=False,
         )
@@ -139,7 +141,7 @@ class PostgresDialect(Dialect):
 
     def many(self, values: Sequence[Any]) -> list[Any]:
         """An array."""
-        return list(values)
+        return array(values)
 
     def insert(self, cursor: Cursor, rows: Sequence[Fresh]) -> list[int]:
         """One statement for all of them."""
@@ -187,7 +189,8 @@ class PostgresDialect(Dialect):
         ours = sorted(pair for pair in pairs if len(pair[1]) == TOKEN)
         seqs, tokens = [seq for seq, _ in ours], b"".join(token for _, token in ours)
         with self._alone(cursor) if alone else nullcontext():
-            return {row[0] for row in cursor.all("ack", seqs=seqs, tokens=tokens, now=now)}
+            ((gone,),) = cursor.all("ack", seqs=seqs, tokens=tokens, now=now)
+        return set(gone or ())
 
     @contextmanager
     def _alone(self, cursor: Cursor) -> Iterator[None]:

@@ -129,10 +129,14 @@ class Listener:
                         self._hear(self._connection, hub)
 
     def _hear(self, connection: psycopg.Connection[Any], hub: Waiters) -> None:
-        """Wake whoever waits for the queues that were notified, of this schema."""
+        """Wake whoever waits for the queues that were notified, of this schema.
+
+        Read from libpq itself: the driver's own way sets up a wait for more, while a message waits.
+        """
         queues = set()
-        for notification in connection.notifies(timeout=0):
-            schema, _, queue = notification.payload.rpartition(":")
+        connection.pgconn.consume_input()
+        while notification := connection.pgconn.notifies():
+            schema, _, queue = notification.extra.decode().rpartition(":")
             if schema == self._schema and queue.isdecimal():
                 queues.add(int(queue))
         self._heard |= queues

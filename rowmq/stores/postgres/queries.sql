@@ -171,6 +171,8 @@ WHERE seq = ANY(CAST(:seqs AS bigint[]));
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
 -- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now.
+-- What is due is kept as narrow as it can be, and nothing else joined with the rows: an UPDATE copies whatever it is joined with,
+-- row by row. All but the time at which a row was due is read from the leased one.
 -- name: claim_at_once
 WITH queue AS MATERIALIZED (
     SELECT id, max_attempts, COALESCE(CAST(:lease AS bigint), lease) AS lease,
@@ -182,7 +184,7 @@ due AS MATERIALIZED (
     SELECT p.*
     FROM queue CROSS JOIN unnest(CAST(:priorities AS bigint[]), CAST(:floors AS bigint[])) AS f (priority, floor)
     CROSS JOIN LATERAL (
-        SELECT ctid AS place, * FROM rowmq_pending
+        SELECT ctid AS place, visible_at, attempts, token IS NOT NULL AS held FROM rowmq_pending
         WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
           AND visible_at >= CASE WHEN queue.id = :known AND f.floor <= queue.now THEN f.floor ELSE 0 END
         ORDER BY visible_at, seq LIMIT :limit
@@ -191,16 +193,18 @@ due AS MATERIALIZED (
     LIMIT :limit
 ),
 odd AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM due WHERE token IS NOT NULL OR attempts >= (SELECT max_attempts FROM queue)) AS odd
+    SELECT EXISTS (SELECT FROM due WHERE held OR attempts >= (SELECT max_attempts FROM queue)) AS odd
 ),
 taken AS (
     UPDATE rowmq_pending p
-    SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer, claimed_at = queue.now,
-        visible_at = CASE WHEN p.deadline > queue.now AND p.deadline < queue.now + queue.lease THEN p.deadline
-                          ELSE queue.now + queue.lease END
-    FROM due, queue, odd
-    WHERE p.ctid = due.place AND NOT odd.odd
-    RETURNING due.seq, due.priority, due.visible_at, due.attempts, due.receives, due.deadline, due.source, p.visible_at AS until
+    SET token = :token, attempts = p.attempts + 1, receives = p.receives + 1, consumer = :consumer,
+        claimed_at = (SELECT now FROM queue),
+        visible_at = CASE WHEN p.deadline > (SELECT now FROM queue) AND p.deadline < (SELECT now + lease FROM queue) THEN p.deadline
+                          ELSE (SELECT now + lease FROM queue) END
+    FROM due
+    WHERE p.ctid = due.place AND NOT (SELECT odd FROM odd)
+    RETURNING p.seq, p.priority, due.visible_at, p.attempts - 1 AS attempts, p.receives - 1 AS receives, p.deadline, p.source,
+              p.visible_at AS until
 )
 SELECT p.seq, queue.id, p.priority, p.visible_at, p.attempts, p.receives, p.deadline, p.source, m.created_at, m.group_name,
        uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.max_attempts, odd.odd
@@ -300,20 +304,28 @@ WHERE seq = ANY(CAST(:seqs AS bigint[]));
 -- Groups, fifo queues and queues that drop their payloads need more than this: they are left to the slower way.
 -- The seqs are in order, and the tokens, 16 bytes each, stand one behind the other: a row finds its own without a join. A join
 -- would go the wrong way round, every row of the table with every receipt, whenever the planner believes the table to be empty.
+-- Most often all are of one queue: that of the first is looked at once, and only other ones row by row. The answer is one list.
+-- The rows' seqs are selected, so that the planner does not count them: for few it would make a new plan at every ack.
 -- name: ack
 WITH gone AS (
     DELETE FROM rowmq_pending p
-    WHERE p.seq = ANY(CAST(:seqs AS bigint[]))
+    WHERE p.seq = ANY(CAST((SELECT CAST(:seqs AS bigint[])) AS bigint[]))
       AND p.token = substring(CAST(:tokens AS bytea) FROM 16 * width_bucket(p.seq, CAST(:seqs AS bigint[])) - 15 FOR 16)
       AND p.group_id IS NULL
-      AND (SELECT q.retention = 0 OR q.fifo FROM rowmq_queues q WHERE q.id = p.queue) IS NOT TRUE
-    RETURNING p.*
+      AND (p.queue = (SELECT q.id FROM rowmq_queues q
+                      WHERE q.id = (SELECT first.queue FROM rowmq_pending first WHERE first.seq = (CAST(:seqs AS bigint[]))[1])
+                        AND (q.retention = 0 OR q.fifo) IS NOT TRUE)
+           OR (SELECT q.retention = 0 OR q.fifo FROM rowmq_queues q WHERE q.id = p.queue) IS NOT TRUE)
+    RETURNING p.seq, p.queue, p.attempts, p.receives, p.token, p.consumer, p.claimed_at, p.source
+),
+done AS (
+    INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives, token, consumer, started_at, source)
+    SELECT seq, queue, 'done',
+           (SELECT COALESCE(CAST(:now AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))),
+           attempts, receives, token, consumer, claimed_at, source
+    FROM gone
 )
-INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives, token, consumer, started_at, source)
-SELECT seq, queue, 'done', COALESCE(CAST(:now AS bigint), CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint)),
-       attempts, receives, token, consumer, claimed_at, source
-FROM gone
-RETURNING seq;
+SELECT array_agg(seq) FROM gone;
 
 -- name: finish
 INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, token, consumer, started_at, source)

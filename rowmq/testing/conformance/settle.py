@@ -355,6 +355,20 @@ def test_a_queue_with_retention_0_drops_the_payload_at_the_ack(store: Store) -> 
     assert (found.body, found.payload, found.metadata) == (None, None, {"v": "1"})
 
 
+@pytest.mark.parametrize("first", ["keeping", "dropping"])
+def test_acks_of_several_queues_at_once_follow_the_retention_of_each(store: Store, first: str) -> None:
+    put_queue(store, "keeping")
+    put_queue(store, "dropping", retention=span(0))
+    held = []
+    for queue in sorted(("keeping", "dropping"), key=lambda name: name != first):
+        push(store, message(queue), queue=queue)
+        held.append(claim_one(store, queue=queue))
+    answers = store.settle([Settlement(delivery.receipt, ACK) for delivery in held], now=T0)
+    assert answers == [Settled.SETTLED] * 2
+    kept = {delivery.queue: record(store, delivery.id).body for delivery in held}
+    assert kept == {"keeping": b'"keeping"', "dropping": None}
+
+
 # What errors say.
 
 
