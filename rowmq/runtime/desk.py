@@ -83,6 +83,14 @@ class Lane:
         self.waiting: deque[Held] = deque()
         self.mean = 0.0
         """The usual length of a run, in seconds."""
+        self.moved = 0.0
+        """When a hand last took something."""
+
+    def hands(self) -> int:
+        """How many threads what waits is worth: they would only take turns over messages that are quick."""
+        if not self.mean or self.mean > MOMENT / MOST:
+            return sys.maxsize
+        return 1 + int(len(self.waiting) * self.mean / MOMENT)
 
 
 class Handful:
@@ -163,7 +171,7 @@ class Desk:
             for lane in lanes:
                 lane.waiting.extend(given if len(lanes) == 1 else (it for it in given if it.lane is lane))
             self._waiting[queue] += len(given)
-            self._changed.notify(len(given))
+            self._changed.notify(min(len(given), sum(lane.hands() for lane in lanes)))
         if any(lane.job.is_async for lane in lanes):
             self._on_async()
         return True
@@ -244,11 +252,16 @@ class Desk:
             if not lane.waiting or lane.limit.running >= lane.limit.most:
                 continue
             if lane.job.is_async == is_async:
-                return lane
-            if last:  # it is the other kind's turn, and there is room for one
+                if is_async or self._is_worth_another(lane):
+                    return lane
+            elif last:  # it is the other kind's turn, and there is room for one
                 self._call(lane)
                 return None
         return None
+
+    def _is_worth_another(self, lane: Lane) -> bool:
+        """Whether one more thread should take from a lane: also if those at it have not for a while."""
+        return lane.limit.running < lane.hands() or lane.moved < time.monotonic() - PATIENCE
 
     def _call(self, lane: Lane) -> None:
         """Wake a hand of the kind that a lane needs."""
@@ -263,11 +276,16 @@ class Desk:
         share = max(quick // WORTH, len(lane.waiting) // (SHARES * self._concurrency))
         count = max(1, min(quick, share, MOST, len(lane.waiting)))
         handful = Handful(lane, self._begin(lane, count))
+        lane.moved = handful.taken
         if len(handful.messages) > 1:
             self._taken.add(handful)
-            if not self._watched:
-                self._changed.notify()
+        if (self._has_unbegun() and not self._watched) or (lane.waiting and self._is_worth_another(lane)):
+            self._changed.notify()
         return handful
+
+    def _has_unbegun(self) -> bool:
+        """Whether something waits for a thread, maybe for one that is busy."""
+        return bool(self._taken) or any(lane.waiting for lane in self._lanes)
 
     def _begin(self, lane: Lane, count: int) -> list[Held]:
         given = [lane.waiting.popleft() for _ in range(count)]
@@ -291,8 +309,8 @@ class Desk:
         return None
 
     def _sleep(self) -> None:
-        """Wait for a change. One of those who wait also looks after what others have taken along."""
-        watches = bool(self._taken) and not self._watched
+        """Wait for a change. One of those who wait also looks after what others leave waiting."""
+        watches = self._has_unbegun() and not self._watched
         self._watched = self._watched or watches
         self._changed.wait(PATIENCE if watches else None)
         if watches:

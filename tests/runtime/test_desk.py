@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from rowmq.runtime import desk as desks
 from rowmq.runtime import settler
+from rowmq.runtime.registry import Job
 from tests.runtime.working import eventually, working
 from tests.timing import timed
 
@@ -63,6 +64,36 @@ def test_what_was_taken_along_is_not_stuck_behind_a_message_that_takes_long(
         eventually(lambda: q.stats().done == 2 * QUICK)
         gate.set()
         eventually(lambda: q.stats().done == 2 * QUICK + 1)
+
+
+def test_messages_that_turn_slow_get_all_hands(mq: rowmq.Client, gate: threading.Event) -> None:
+    q, at_work = mq.queue("q"), []
+
+    @q.handler
+    def handle(message: ClaimedMessage) -> None:
+        if message.payload == "slow":
+            at_work.append(threading.current_thread())
+            gate.wait()
+
+    q.push_many(range(QUICK))
+    with working(mq, concurrency=8):
+        eventually(lambda: q.stats().done == QUICK)
+        for _ in range(16):  # one by one: none is taken along with another
+            q.push("slow")
+        eventually(lambda: len(set(at_work)) == 8)
+        gate.set()
+        eventually(lambda: q.stats().done == QUICK + 16)
+
+
+@pytest.mark.parametrize(
+    ("mean", "waiting", "hands"), [(0.0, 5, 5), (0.001, 5, 5), (0.00001, 100, 1), (0.00001, 1000, 6)]
+)
+def test_quick_messages_are_worth_few_hands(mean: float, waiting: int, hands: int) -> None:
+    job = Job("nothing", lambda _: None, is_async=False)
+    lane = desks.Lane("q", job, desks.Limit(None))
+    lane.mean = mean
+    lane.waiting.extend([cast("desks.Held", None)] * waiting)
+    assert min(lane.hands(), waiting) == hands
 
 
 @timed
