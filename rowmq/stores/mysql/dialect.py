@@ -184,7 +184,7 @@ class MySQLDialect(Dialect):
 
     def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
         """Wait for this process's pushes directly, and look for others' by the highest seq there is."""
-        seen = database.waiters.seen(queues)
+        seen = database.waiters.since(queues)
         pause, longest = POLL
         while True:
             try:

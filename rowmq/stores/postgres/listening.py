@@ -53,7 +53,7 @@ class Listener:
         """Wait for a push to these queues until a moment of time.monotonic(); True if it is worth a look."""
         bell = self._started()
         hub.bell = self._ring
-        seen = hub.seen(queues)
+        seen = hub.since(queues)
         end = min(until, time.monotonic() + ECHO) if self._echoes(queues) else until
         with self._turn:
             while self._led and not self._closed:

@@ -80,8 +80,12 @@ class SQLStore:
         self, queue: str, wants: Sequence[Want], *, now: datetime | None = None
     ) -> list[list[Delivery]]:
         """Lease messages to each want."""
-        given = self._stamp(now)
-        return self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))()
+        given, known, waiters = self._stamp(now), self._floors.named(queue), self.database.waiters
+        seen = 0 if known is None else waiters.seen([known])
+        found = self.database.run(lambda cursor: self._claim(cursor, queue, wants, given))()
+        if known is not None and not any(found):
+            waiters.found_empty(known, seen)
+        return found
 
     def extend(
         self, receipts: Sequence[Receipt | Claim], lease: timedelta, *, now: datetime | None = None

@@ -14,6 +14,7 @@ class Waiters:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._pushes: dict[int, int] = {}
+        self._empty: dict[int, int] = {}
         self.bell: Callable[[], object] | None = None
         """Rung after each wake, for waiters that sleep on something else than this."""
 
@@ -21,6 +22,15 @@ class Waiters:
         """How many pushes to these queues this process has heard of."""
         with self._changed:
             return sum(self._pushes.get(queue, 0) for queue in queues)
+
+    def found_empty(self, queue: int, seen: int) -> None:
+        """Note that a claim has found nothing, and what had been seen before it."""
+        self._empty[queue] = seen
+
+    def since(self, queues: Collection[int]) -> int:
+        """What whoever waits now has seen: for a queue just found empty, what was seen before that."""
+        with self._changed:
+            return sum(self._empty.pop(queue, self._pushes.get(queue, 0)) for queue in queues)
 
     def wake(self, queues: Collection[int]) -> None:
         """Tell the waiters of these queues to look."""

@@ -31,6 +31,9 @@ from rowmq.stores.sqlite.whole import LONGEST, Whole
 
 PAUSE = 0.005
 """Seconds between tries to set the journal mode."""
+BUSY = 0.05
+"""Seconds for which SQLite itself asks again for a lock that another process has: that costs less than to begin
+anew. Not longer, because it asks ever less often."""
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
 _GRADES = {
     2: Durability("A", "synchronous=FULL: every commit is on the disk"),
@@ -71,7 +74,7 @@ class SQLiteDialect(Dialect):
         arguments = {
             "isolation_level": None,
             "check_same_thread": False,
-            "timeout": 0,
+            "timeout": BUSY,
             "cached_statements": 256,
         }
         engine = create_engine(url.set(query={}, drivername="sqlite"), connect_args=arguments, **pool)
@@ -232,7 +235,7 @@ class SQLiteDialect(Dialect):
         """Wait for anybody's commit; in memory, for this process's pushes."""
         if self._memory:
             left = max(0.0, until - time.monotonic())
-            return database.waiters.wait(queues, database.waiters.seen(queues), left)
+            return database.waiters.wait(queues, database.waiters.since(queues), left)
         return self._watching is not None and self._watching.wait(until)
 
     def close(self) -> None:
