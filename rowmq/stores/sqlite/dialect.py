@@ -32,8 +32,8 @@ from rowmq.stores.sqlite.whole import LONGEST, Whole
 PAUSE = 0.005
 """Seconds between tries to set the journal mode."""
 BUSY = 0.05
-"""Seconds for which SQLite itself asks again for a lock that another process has: that costs less than to begin
-anew. Not longer, because it asks ever less often."""
+"""Seconds for which SQLite itself asks again for a lock that another process has, which costs less than to
+begin anew. Not longer: it asks ever less often."""
 SYNCHRONOUS = {"full": "FULL", "normal": "NORMAL", "off": "OFF"}
 _GRADES = {
     2: Durability("A", "synchronous=FULL: every commit is on the disk"),
