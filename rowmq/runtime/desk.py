@@ -284,8 +284,11 @@ class Desk:
         return handful
 
     def _has_unbegun(self) -> bool:
-        """Whether something waits for a thread, maybe for one that is busy."""
-        return bool(self._taken) or any(lane.waiting for lane in self._lanes)
+        """Whether something that one more thread might take waits, maybe for one that is busy."""
+        return bool(self._taken) or any(
+            lane.waiting and not lane.job.is_async and lane.limit.running < lane.limit.most
+            for lane in self._lanes
+        )
 
     def _begin(self, lane: Lane, count: int) -> list[Held]:
         given = [lane.waiting.popleft() for _ in range(count)]
