@@ -21,7 +21,10 @@ OWN = {
         "insert_message",
         "insert_pending",
         "ack_hold",
-        "ack_count",
+        "claim_at_once",
+        "claimed_at_once",
+        "long_bodies",
+        "ack_at_once",
         "whole_size",
     },
     "postgres": {
