@@ -85,7 +85,15 @@ OWN = ("sqlite", "postgres", "mysql", "redis")
 WORK = (
     (
         "postgres",
-        {"graphile-worker": 1.5, "pgqueuer": 3, "pg-boss": 3, "procrastinate": 20, "pgmq": 0.9, BARE: 0.7},
+        {
+            "graphile-worker": 1.5,
+            "graphile-worker, two processes": 1.5,
+            "pgqueuer": 3,
+            "pg-boss": 3,
+            "procrastinate": 20,
+            "pgmq": 0.9,
+            BARE: 0.7,
+        },
     ),
     ("sqlite", {"huey": 10, "litequeue": 10, "persist-queue": 10, "persist-queue, batches": 10, BARE: 0.7}),
     ("redis", {"celery": 5, "rq": 5, "dramatiq": 5, "BullMQ": 1}),

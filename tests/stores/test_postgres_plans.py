@@ -56,6 +56,8 @@ def test_an_ack_looks_its_rows_up(emptied: SQLStore) -> None:
     seqs = sorted(each.seq for each in found)
     said = plan(emptied, "ack", seqs=seqs, tokens=tokens, now=None)
     assert "Index Cond: (seq = ANY" in said
+    assert "rowmq_pending_pkey" in said
+    assert "rowmq_pending_due" not in said  # which has every seq too, but only from end to end
     assert "Join Filter" not in said
     settled = emptied.settle([Settlement(each.receipt, ACK) for each in found])
     assert len(settled) == MANY

@@ -119,7 +119,8 @@ def test_tables_of_an_earlier_version_are_outdated_until_they_are_migrated(sql_u
     with pytest.raises(SchemaOutdated, match="rowmq migrate"):
         store.queues.put("q")
     with pytest.raises(
-        SchemaOutdated, match=r"0003_runtime, 0004_stages, 0005_samples, 0006_failures(, 0007_room)? missing"
+        SchemaOutdated,
+        match=r"0003_runtime, 0004_stages, 0005_samples, 0006_failures(, 0007_room, 0008_due)? missing",
     ):
         store.migrator.check()
     store.migrate()

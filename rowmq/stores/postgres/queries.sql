@@ -149,7 +149,7 @@ WITH due AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT * FROM rowmq_pending
         WHERE queue = :queue AND priority = f.priority AND visible_at >= f.floor AND visible_at <= :now
-        ORDER BY visible_at, seq LIMIT :limit
+        ORDER BY visible_at, seq + 0 LIMIT :limit
         FOR UPDATE SKIP LOCKED
     ) AS p
     LIMIT :limit
@@ -187,7 +187,7 @@ due AS MATERIALIZED (
         SELECT ctid AS place, visible_at, attempts, token IS NOT NULL AS held FROM rowmq_pending
         WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
           AND visible_at >= CASE WHEN queue.id = :known AND f.floor <= queue.now THEN f.floor ELSE 0 END
-        ORDER BY visible_at, seq LIMIT :limit
+        ORDER BY visible_at, seq + 0 LIMIT :limit
         FOR UPDATE SKIP LOCKED
     ) AS p
     LIMIT :limit
@@ -225,8 +225,8 @@ SELECT due.seq
 FROM (
     SELECT seq, visible_at FROM rowmq_pending
     WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :now
-      AND (visible_at, seq) > (:time, :seq)
-    ORDER BY visible_at, seq LIMIT :look
+      AND (visible_at, seq + 0) > (:time, :seq)
+    ORDER BY visible_at, seq + 0 LIMIT :look
 ) AS due
 CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = due.seq OFFSET 0) AS m
 WHERE 1 = 1 /*and*/
@@ -235,8 +235,8 @@ ORDER BY due.visible_at, due.seq LIMIT :limit;
 -- name: candidates_end
 SELECT visible_at, seq FROM rowmq_pending
 WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :now
-  AND (visible_at, seq) > (:time, :seq)
-ORDER BY visible_at, seq LIMIT 1 OFFSET :skip;
+  AND (visible_at, seq + 0) > (:time, :seq)
+ORDER BY visible_at, seq + 0 LIMIT 1 OFFSET :skip;
 
 -- name: lock
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
@@ -776,13 +776,13 @@ ORDER BY finished_at DESC, seq DESC LIMIT :look;
 -- name: page_owed
 SELECT visible_at, seq, token IS NOT NULL FROM rowmq_pending
 WHERE queue = :queue AND priority = :priority AND visible_at >= :time AND visible_at <= :last
-  AND (visible_at, seq) > (:time, :seq)
-ORDER BY visible_at, seq LIMIT :look;
+  AND (visible_at, seq + 0) > (:time, :seq)
+ORDER BY visible_at, seq + 0 LIMIT :look;
 
 -- name: page_parked
 SELECT parked_until, seq, token IS NOT NULL FROM rowmq_pending
-WHERE queue = :queue AND priority = :priority AND visible_at IS NULL AND seq > :seq
-ORDER BY visible_at, seq LIMIT :look;
+WHERE queue = :queue AND priority = :priority AND visible_at IS NULL AND seq + 0 > :seq
+ORDER BY visible_at, seq + 0 LIMIT :look;
 
 -- name: page_matching
 SELECT m.seq FROM rowmq_messages m WHERE m.seq = ANY(CAST(:seqs AS bigint[])) /*and*/;
