@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, System
-from benchmarks.peers.install import CannotBeHad, install
+from benchmarks.peers.install import HERE, CannotBeHad, install
 from benchmarks.peers.machine import machine, moment
 from benchmarks.peers.measure import Figures, bulk, limits, pilot, whole
 from benchmarks.peers.place import Places, places
@@ -127,7 +127,7 @@ class Run:
         try:
             step()
         except Exception:  # noqa: BLE001 - a peer may fail in any way
-            told = traceback.format_exc(limit=-2)[-800:]
+            told = traceback.format_exc(limit=-2)[-800:].replace(f"{HERE.parent.parent}/", "")
             self._progress.say(f"{spots.kind}, {system.name} failed: {told}")
             self.results.troubles.append(
                 {"store": spots.kind, "system": system.name, "case": case, "what": told}
