@@ -210,6 +210,28 @@ def test_messages_come_by_priority_and_then_by_time(store: SQLStore) -> None:
     assert [each.payload for each in found] == ["a", "b", "c", "d", "e"]
 
 
+def test_each_of_many_that_differ_comes_with_what_is_its_own(store: SQLStore) -> None:
+    push(store, message("tried"))
+    (tried,) = claim(store)
+    store.settle([Settlement(tried.receipt, Retry())], now=NOW)
+    push(store, message("usual"), message(b"binary"), message("noted", metadata={"k": "v"}))
+    push(store, message("urgent", priority=3), message("grouped", group="g"), message("usual too"))
+    push(store, message("delayed", delay=MINUTE), now=NOW - MINUTE / 2)
+    found = claim(store, now=NOW + MINUTE, limit=9)
+    assert [(each.payload, each.priority, each.binary, each.metadata, each.group) for each in found] == [
+        ("urgent", 3, False, {}, None),
+        ("tried", 0, False, {}, None),
+        ("usual", 0, False, {}, None),
+        (b"binary", 0, True, {}, None),
+        ("noted", 0, False, {"k": "v"}, None),
+        ("grouped", 0, False, {}, "g"),
+        ("usual too", 0, False, {}, None),
+        ("delayed", 0, False, {}, None),
+    ]
+    assert [each.attempt for each in found] == [1, 2, 1, 1, 1, 1, 1, 1]
+    assert [each.created_at for each in found] == [NOW] * 7 + [NOW - MINUTE / 2]
+
+
 def test_the_first_of_many_are_taken_and_can_be_settled_once(store: SQLStore) -> None:
     push(store, *messages(15))
     found = claim(store)

@@ -116,6 +116,8 @@ class Dialect(ABC):
     style: Callable[[str], str]
     floors: bool = False
     """Whether claims start where the last one ended, to skip what vacuum has not removed yet."""
+    one_writer: bool = False
+    """Whether a transaction that may write keeps all others from writing: then a long look comes first."""
 
     @abstractmethod
     def engine(self, url: URL) -> Engine:

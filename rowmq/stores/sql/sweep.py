@@ -9,7 +9,7 @@ from rowmq.core.history import Swept
 from rowmq.core.outcome import overdue
 from rowmq.core.queue import Archive, Guarantee, Queue
 from rowmq.core.store import BACKLOG, BATCHES_KEPT, CLAIMS_KEPT, IDS_KEPT, STAGES_KEPT
-from rowmq.stores.sql.cursor import Cursor
+from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.deleting import erase
 from rowmq.stores.sql.ending import bury, note_vanished
@@ -36,7 +36,7 @@ class Sweep:
         queues = _dead_letters_first(
             [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
         )
-        buried = self._per_queue(queues, self._bury)
+        buried = self._per_queue(list(filter(self._may_bury, queues)), self._bury)
         pruned = self._database.dialect.upkeep(self._database, now)
         if pruned is None:
             pruned = self._per_queue(queues, self._prune)
@@ -54,18 +54,15 @@ class Sweep:
                 count += self._database.run(partial(step, kept=kept, room=self._limit - count))
         return count
 
+    def _may_bury(self, kept: Kept) -> bool:
+        """Whether something may be overdue: whoever writes alone has looked before, while others wrote."""
+        if not self._database.dialect.one_writer:
+            return True
+        return bool(self._database.read(lambda cursor: _overdue(cursor, kept, room=1)))
+
     def _bury(self, cursor: Cursor, kept: Kept, room: int) -> int:
         queue, now = kept.queue, kept.now
-        rows = cursor.all(
-            "sweep_overdue",
-            queue=kept.id,
-            now=now,
-            most=2**31 - 1 if queue.max_attempts is None else queue.max_attempts,
-            final=queue.delivery == Guarantee.AT_MOST_ONCE,
-            oldest=-1 if queue.max_age is None else now - span(queue.max_age),
-            limit=room,
-        )
-        owing = starmap(Owing, rows)
+        owing = starmap(Owing, _overdue(cursor, kept, room))
         dead = [(row, reason) for row in owing if (reason := overdue(row.owed, queue, now)) is not None]
         note_vanished(cursor, [row for row, _ in dead], kept)
         bury(cursor, dead, kept, now)
@@ -107,6 +104,20 @@ class Sweep:
         groups = [row[0] for row in cursor.all("sweep_groups", limit=self._limit)]
         if groups:
             cursor.run("sweep_groups_delete", groups=groups)
+
+
+def _overdue(cursor: Cursor, kept: Kept, room: int) -> Sequence[Row]:
+    """Rows of what is to be buried, locked where others may write too. It looks at all that waits."""
+    queue, now = kept.queue, kept.now
+    return cursor.all(
+        "sweep_overdue",
+        queue=kept.id,
+        now=now,
+        most=2**31 - 1 if queue.max_attempts is None else queue.max_attempts,
+        final=queue.delivery == Guarantee.AT_MOST_ONCE,
+        oldest=-1 if queue.max_age is None else now - span(queue.max_age),
+        limit=room,
+    )
 
 
 def _dead_letters_first(queues: Sequence[Kept]) -> list[Kept]:

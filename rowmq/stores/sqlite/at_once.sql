@@ -4,7 +4,7 @@
 
 -- What the last claim found, in one row; none, if the queue has rules. Ids and bodies stand one behind the other, the longest
 -- bodies apart. Text in UTF-16 could not hold them.
-CREATE TEMP TABLE rowmq_claimed (max_attempts, lease, vanished, tried, longest, seqs, columns, ids, bodies);
+CREATE TEMP TABLE rowmq_claimed (max_attempts, lease, vanished, tried, longest, seqs, created, lengths, unusual, ids, bodies);
 
 CREATE TEMP VIEW rowmq_claim AS
 SELECT NULL AS queue, NULL AS name, NULL AS now, NULL AS lease, NULL AS token, NULL AS consumer, NULL AS most, NULL AS longest;
@@ -17,13 +17,12 @@ BEGIN
     SELECT q.max_attempts, COALESCE(NEW.lease, q.lease), due.*
     FROM rowmq_queues q
     CROSS JOIN (
-        SELECT COUNT(p.token), MAX(p.attempts), MAX(length(m.body)), json_group_array(p.seq), json_object(
-                   'queue', json_group_array(p.queue), 'priority', json_group_array(p.priority),
-                   'visible_at', json_group_array(p.visible_at), 'attempts', json_group_array(p.attempts),
-                   'receives', json_group_array(p.receives), 'deadline', json_group_array(p.deadline),
-                   'source', json_group_array(p.source), 'created_at', json_group_array(m.created_at),
-                   'group_name', json_group_array(m.group_name), 'binary', json_group_array(m.binary),
-                   'metadata', json_group_array(m.metadata), 'length', json_group_array(COALESCE(length(m.body), 0))),
+        SELECT COUNT(p.token), MAX(p.attempts), MAX(length(m.body)), json_group_array(p.seq), json_group_array(m.created_at),
+               json_group_array(COALESCE(length(m.body), 0)),
+               json_group_array(json_array(p.seq, p.visible_at, p.priority, p.attempts, p.receives, p.deadline, p.source,
+                                           m.group_name, m.binary, m.metadata))
+                   FILTER (WHERE p.priority OR p.visible_at <> m.created_at OR p.attempts OR p.receives OR m.binary
+                                 OR COALESCE(p.deadline, p.source, m.group_name, m.metadata) IS NOT NULL),
                CAST(group_concat(CAST(m.id AS TEXT), '') AS BLOB),
                CAST(group_concat(CASE WHEN length(m.body) <= NEW.longest THEN CAST(m.body AS TEXT) END, '') AS BLOB)
         FROM (

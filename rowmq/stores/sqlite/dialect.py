@@ -6,7 +6,6 @@ before SQLite's lock. The clock is this machine's: there is no other process who
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,6 +25,7 @@ from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Plain, Taken, Trouble
 from rowmq.stores.sql.queries import named, resource
+from rowmq.stores.sqlite.turns import Turns
 from rowmq.stores.sqlite.watching import Watching
 from rowmq.stores.sqlite.whole import LONGEST, Whole
 
@@ -49,9 +49,10 @@ class SQLiteDialect(Dialect):
     driver = sqlite3.Connection
     package = "rowmq.stores.sqlite"
     style = staticmethod(named)
+    one_writer = True
 
     def __init__(self) -> None:
-        self._writer = threading.RLock()
+        self._writer = Turns()
         self._memory = False
         self._watching: Watching | None = None
 

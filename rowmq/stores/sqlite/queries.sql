@@ -132,7 +132,7 @@ INSERT INTO rowmq_claim (queue, name, now, lease, token, consumer, most, longest
 VALUES (:queue, :name, :now, :lease, :token, :consumer, :most, :longest);
 
 -- name: claimed_at_once
-SELECT max_attempts, lease, vanished, tried, longest, seqs, columns, ids, bodies FROM rowmq_claimed;
+SELECT max_attempts, lease, vanished, tried, longest, seqs, created, lengths, unusual, ids, bodies FROM rowmq_claimed;
 
 -- name: long_bodies
 SELECT seq, body FROM rowmq_messages WHERE seq IN (SELECT value FROM json_each(:seqs)) AND length(body) > :longest;
@@ -531,10 +531,14 @@ SELECT at, queue, action, count, first_seq, last_seq FROM rowmq_ledger ORDER BY 
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name
 FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
-WHERE p.queue = :queue
-  AND ((p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL)))
-    OR ((p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
-        AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest)))
+WHERE p.seq IN (
+    SELECT seq FROM rowmq_pending
+    WHERE queue = :queue AND visible_at <= :now AND (attempts >= :most OR (:final AND token IS NOT NULL))
+    UNION ALL
+    SELECT p.seq FROM rowmq_pending p CROSS JOIN rowmq_messages m ON m.seq = p.seq
+    WHERE (:final OR :oldest >= 0) AND p.queue = :queue
+      AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
+      AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest))
 ORDER BY p.seq LIMIT :limit;
 
 -- name: sweep_finished

@@ -18,6 +18,17 @@ LONGEST = 8192
 """Bytes of a body that is read together with others; longer ones would be copied once too often."""
 ID = 16
 """Bytes of an id."""
+USUAL: dict[str, Any] = {
+    "priority": 0,
+    "attempts": 0,
+    "receives": 0,
+    "deadline": None,
+    "source": None,
+    "group_name": None,
+    "binary": False,
+    "metadata": None,
+}
+"""What nearly all messages have in these columns; they are also due since they were pushed."""
 
 
 class Whole(NamedTuple):
@@ -33,8 +44,12 @@ class Whole(NamedTuple):
     """Bytes of the longest body."""
     seqs: str
     """A list, as JSON."""
-    columns: str
-    """Columns of a :class:`Leased`, and the lengths of bodies, as JSON."""
+    created: str
+    """When each was pushed: a list, as JSON."""
+    lengths: str
+    """Bytes of each body: a list, as JSON."""
+    unusual: str
+    """Only of those that are not as usual: rows of seq, visible_at and the columns of USUAL, as JSON."""
     ids: bytes | None
     """One behind the other; None if there is no message."""
     bodies: bytes | None
@@ -53,16 +68,28 @@ class Whole(NamedTuple):
 
     def leased(self, long: Mapping[int, bytes], now: int) -> Leased:
         """The messages once they are leased, in claim order: a Leased of columns."""
-        columns: dict[str, Any] = json.loads(self.columns)
-        seqs, ids = json.loads(self.seqs), self.ids or b""
-        lengths = columns.pop("length")
+        seqs, ids, lengths = json.loads(self.seqs), self.ids or b"", json.loads(self.lengths)
         short = [0 if length > LONGEST else length for length in lengths] if long else lengths
         bodies = _cut(self.bodies or b"", short)
         if long:
             bodies = [long.get(seq, body) for seq, body in zip(seqs, bodies, strict=True)]
-        ends = _ends(columns["deadline"], self.lease, now)
         cut = [ids[at : at + ID] for at in range(0, len(ids), ID)]
+        columns = self._columns(seqs)
+        ends = _ends(columns["deadline"], self.lease, now)
         return _in_order(Leased(seq=seqs, id=cut, body=bodies, until=ends, **columns))  # type: ignore[arg-type]
+
+    def _columns(self, seqs: Sequence[int]) -> dict[str, Any]:
+        """What nearly all messages have the same, said anew for those that have not."""
+        created = json.loads(self.created)
+        columns: dict[str, Any] = {name: [usual] * len(seqs) for name, usual in USUAL.items()}
+        # Nobody asks which queue it is: who claims from one knows.
+        columns |= {"queue": [0] * len(seqs), "created_at": created, "visible_at": list(created)}
+        rows = json.loads(self.unusual)
+        places = {seq: place for place, seq in enumerate(seqs)} if rows else {}
+        for seq, *values in rows:
+            for name, value in zip(("visible_at", *USUAL), values, strict=True):
+                columns[name][places[seq]] = value
+        return columns
 
 
 def _cut(whole: bytes, lengths: Iterable[int]) -> list[bytes]:
