@@ -15,6 +15,7 @@ from rowmq.core.errors import InvalidSetting, StopTimeout, WorkerState
 from rowmq.core.outcome import ACK, Ack, Bury, Outcome, Reason, Release, Settled
 from rowmq.core.queue import Guarantee
 from rowmq.runtime.answers import Seconds
+from rowmq.runtime.calm import calm
 from rowmq.runtime.desk import Desk, Handful, Held, Lane, Limit
 from rowmq.runtime.fetcher import NAP, Fetcher, Source
 from rowmq.runtime.hands import Loop, Threads
@@ -81,6 +82,7 @@ class Worker:
             raise WorkerState("this worker has been started already; make a new one")
         self._started = self._stopped = True  # a start that fails leaves nothing to stop
         with ExitStack() as life:
+            life.enter_context(calm())
             for queue in self.queues:
                 self._store.queues.put(queue)
             for each in [self._log, *self._hooks.of("around_worker")]:
