@@ -7,7 +7,7 @@ a while: a thousand rows are a thousand such moments, one row is one.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice, pairwise
-from operator import itemgetter, lt, neg
+from operator import le, neg
 from typing import Any, NamedTuple
 
 from rowmq.core.outcome import lease_end
@@ -104,8 +104,12 @@ def _ends(deadlines: Sequence[int | None], lease: int, now: int) -> list[int]:
 
 def _in_order(said: Any) -> Leased:
     """The columns in claim order, as they mostly are: SQLite promises none for what it puts together."""
-    keys = list(zip(map(neg, said.priority), said.visible_at, said.seq, strict=True))
-    if all(map(lt, keys, islice(keys, 1, None))):
+    if len(set(said.priority)) == 1 and _rises(said.visible_at) and _rises(said.seq):
         return said  # type: ignore[no-any-return]
+    keys = list(zip(map(neg, said.priority), said.visible_at, said.seq, strict=True))
     places = sorted(range(len(keys)), key=keys.__getitem__)
-    return Leased._make(map(itemgetter(*places), said))
+    return Leased._make([each[place] for place in places] for each in said)
+
+
+def _rises(column: Sequence[int]) -> bool:
+    return all(map(le, column, islice(column, 1, None)))
