@@ -180,19 +180,22 @@ def test_a_transaction_that_has_read_what_is_no_longer_so_is_the_callers_to_run_
 # ---- servers: locks, deadlocks, serialization -------------------------------------------------------------
 
 WAITING = {
-    "postgresql": "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    " AND query LIKE '%rowmq_%' AND pid <> pg_backend_pid()",
-    "mysql": "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'",
+    "postgresql": "SELECT COUNT(*) FROM pg_stat_activity WHERE {holder} = ANY(pg_blocking_pids(pid))",
+    "mysql": "SELECT COUNT(*) FROM information_schema.innodb_lock_waits w"
+    " JOIN information_schema.innodb_trx t ON t.trx_id = w.blocking_trx_id"
+    " WHERE t.trx_mysql_thread_id = {holder}",
 }
+WHO = {"postgresql": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}
 
 
-def await_waiting(url: str) -> None:
-    """Return once somebody on the server waits for a lock."""
-    sql = WAITING[url.partition(":")[0]]
+def await_waiting(url: str, holder: Caller) -> None:
+    """Return once somebody waits for a lock that this one holds; on the same server others wait too."""
+    kind = url.partition(":")[0]
+    ((number,),) = holder.run(WHO[kind])
     with closing(connected(url, autocommit=True)) as connection:
         end = time.monotonic() + 30
         while time.monotonic() < end:
-            if Driven(connection).run(sql)[0][0]:
+            if Driven(connection).run(WAITING[kind].format(holder=number))[0][0]:
                 return
             time.sleep(0.02)
     raise AssertionError("nobody waits for a lock")
@@ -224,7 +227,7 @@ def deadlock(url: str, first: Delivery, second: Delivery, call: Callable[[], Any
     with outsider(url) as outside, ThreadPoolExecutor(1) as pool:
         lock_row(outside, second)
         future = pool.submit(call)
-        await_waiting(url)
+        await_waiting(url, outside)
         lock_row(outside, first)
         outside.rollback()
         yield future
@@ -251,7 +254,7 @@ def test_a_push_into_groups_that_was_the_victim_of_a_deadlock_is_run_again(
         outside.run("SELECT id FROM rowmq_groups WHERE name = 'b' FOR UPDATE")
         again = [message(name, group=name) for name in ("a", "b")]
         future = pool.submit(server_store.push, [Batch("q", again)])
-        await_waiting(server_url)
+        await_waiting(server_url, outside)
         outside.run("SELECT id FROM rowmq_groups WHERE name = 'a' FOR UPDATE")
         outside.rollback()
         (answer,) = future.result(timeout=30)
@@ -371,7 +374,7 @@ def test_an_id_pushed_in_two_transactions_at_once_is_stored_once(
     with calling(server_url, "driver") as caller, ThreadPoolExecutor(1) as pool:
         (first,) = server_store.push([Batch("q", [said])], tx=caller.tx)
         future = pool.submit(server_store.push, [Batch("q", [said])])
-        await_waiting(server_url)
+        await_waiting(server_url, caller)
         caller.commit()
         (second,) = future.result(timeout=30)
     assert isinstance(first, Pushed)
@@ -389,7 +392,7 @@ def test_a_callers_transaction_that_meets_its_id_in_another_is_the_callers_to_ru
         server_store.push([Batch("q", [said])], tx=other.tx)
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(lambda: server_store.push([Batch("q", [said])], tx=caller.tx))
-            await_waiting(server_url)
+            await_waiting(server_url, other)
             other.commit()
             with pytest.raises(TransactionConflict):
                 future.result(timeout=30)

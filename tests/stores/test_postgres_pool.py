@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING, cast
 
@@ -10,6 +11,7 @@ from psycopg.pq import TransactionStatus
 
 from rowmq.core.errors import InvalidSetting
 from rowmq.stores import open_store
+from rowmq.stores.postgres.connecting import OurConnection, autocommit, is_silent
 
 if TYPE_CHECKING:
     from rowmq.stores.sql.cursor import Cursor
@@ -39,3 +41,26 @@ def test_a_connection_that_was_closed_in_a_transaction_is_not_used_again(postgre
         with pytest.raises(ValueError, match=r"^$"):
             store.database.run(work)
         assert store.queues.put("q").name == "q"
+
+
+def test_a_server_that_has_answered_just_now_is_not_asked_whether_it_is_still_there(
+    postgres_url: str,
+) -> None:
+    with closing(OurConnection.connect(postgres_url)) as connection:
+        assert is_silent(connection)
+        with autocommit(connection):
+            connection.execute("SELECT 1")
+        ours = connection.info.backend_pid
+        with closing(OurConnection.connect(postgres_url, autocommit=True)) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 10000)", [ours])
+        connection.answered = time.monotonic()
+        assert is_silent(connection)
+        connection.answered = float("-inf")
+        assert not is_silent(connection)
+
+
+def test_an_answer_that_never_came_is_none(postgres_url: str) -> None:
+    with closing(OurConnection.connect(postgres_url)) as connection:
+        with pytest.raises(ZeroDivisionError), autocommit(connection):
+            raise ZeroDivisionError
+        assert connection.answered == float("-inf")

@@ -1,6 +1,7 @@
 """Connections of ours, and cursors on connections of others."""
 
 import select
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,8 +27,18 @@ PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_merge
 table that has: by index, row by row."""
 
 
+JUST_NOW = 0.1
+"""Seconds for which a server that has answered is believed to be there."""
+
+
 class Unreachable(psycopg.OperationalError):
     """No connection could be made, unlike one that was made and broke."""
+
+
+class OurConnection(psycopg.Connection[Any]):
+    """Knows when the server last answered a statement that committed by itself (by the monotonic clock)."""
+
+    answered = float("-inf")
 
 
 class BinaryCursor(psycopg.Cursor[Any]):
@@ -88,7 +99,7 @@ def connect(
 ) -> Any:
     """Open a connection."""
     try:
-        return psycopg.connect(*arguments, **parameters)
+        return OurConnection.connect(*arguments, **parameters)
     except psycopg.OperationalError as error:
         raise Unreachable(str(error)) from error
 
@@ -100,8 +111,14 @@ def set_up(connection: psycopg.Connection[Any]) -> None:
     adapt(connection)
 
 
-def is_silent(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
+def is_silent(connection: OurConnection) -> bool:
+    """Whether the server has said nothing unasked. If it has, it was most likely goodbye.
+
+    Of one that has answered just now it is believed: whoever asks lets go of the interpreter, and the other
+    threads of a busy worker keep it for milliseconds.
+    """
+    if time.monotonic() - connection.answered < JUST_NOW:
+        return True
     if not hasattr(select, "poll"):  # Windows
         return not select.select([connection], [], [], 0)[0]
     poll = select.poll()  # bare, for it is asked between a push and its handler
@@ -110,11 +127,12 @@ def is_silent(connection: psycopg.Connection[Any]) -> bool:
 
 
 @contextmanager
-def autocommit(connection: psycopg.Connection[Any]) -> Iterator[None]:
+def autocommit(connection: OurConnection) -> Iterator[None]:
     """Have each statement inside be a transaction of its own. Costs no round trip."""
     connection.autocommit = True
     try:
         yield
+        connection.answered = time.monotonic()
     finally:
         if connection.info.transaction_status == TransactionStatus.IDLE:
             connection.autocommit = False
