@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from psycopg.pq import TransactionStatus
 
+from rowmq.core.delivery import Want
 from rowmq.core.errors import InvalidSetting
 from rowmq.stores import open_store
+from rowmq.stores.postgres import connecting, dialect
 from rowmq.stores.postgres.connecting import OurConnection, autocommit, is_silent
 
 if TYPE_CHECKING:
@@ -43,20 +44,32 @@ def test_a_connection_that_was_closed_in_a_transaction_is_not_used_again(postgre
         assert store.queues.put("q").name == "q"
 
 
-def test_a_server_that_has_answered_just_now_is_not_asked_whether_it_is_still_there(
-    postgres_url: str,
+def asked(store: SQLStore, monkeypatch: pytest.MonkeyPatch, limit: int) -> bool:
+    """Whether a claim just after another asks if the server is there."""
+    questions: list[object] = []
+
+    def note(connection: OurConnection) -> bool:
+        questions.append(connection)
+        return is_silent(connection)
+
+    store.claim("q", [Want(limit=limit)])
+    with monkeypatch.context() as patch:
+        patch.setattr(dialect, "is_silent", note)
+        store.claim("q", [Want(limit=limit)])
+    return bool(questions)
+
+
+def test_only_a_large_claim_believes_that_a_server_that_has_answered_just_now_is_there(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(OurConnection.connect(postgres_url)) as connection:
-        assert is_silent(connection)
-        with autocommit(connection):
-            connection.execute("SELECT 1")
-        ours = connection.info.backend_pid
-        with closing(OurConnection.connect(postgres_url, autocommit=True)) as other:
-            other.execute("SELECT pg_terminate_backend(%s, 10000)", [ours])
-        connection.answered = time.monotonic()
-        assert is_silent(connection)
-        connection.answered = float("-inf")
-        assert not is_silent(connection)
+    monkeypatch.setattr(connecting, "JUST_NOW", 60.0)
+    with closing(cast("SQLStore", open_store(postgres_url))) as store:
+        store.queues.put("q")
+        store.claim("q", [Want()])
+        assert asked(store, monkeypatch, limit=99)
+        assert not asked(store, monkeypatch, limit=100)
+        monkeypatch.setattr(connecting, "JUST_NOW", 0.0)
+        assert asked(store, monkeypatch, limit=100)
 
 
 def test_an_answer_that_never_came_is_none(postgres_url: str) -> None:

@@ -111,14 +111,13 @@ def set_up(connection: psycopg.Connection[Any]) -> None:
     adapt(connection)
 
 
-def is_silent(connection: OurConnection) -> bool:
-    """Whether the server has said nothing unasked. If it has, it was most likely goodbye.
+def answered_just_now(connection: OurConnection) -> bool:
+    """Whether the server is believed to be there without being asked."""
+    return time.monotonic() - connection.answered < JUST_NOW
 
-    Of one that has answered just now it is believed: whoever asks lets go of the interpreter, and the other
-    threads of a busy worker keep it for milliseconds.
-    """
-    if time.monotonic() - connection.answered < JUST_NOW:
-        return True
+
+def is_silent(connection: OurConnection) -> bool:
+    """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
     if not hasattr(select, "poll"):  # Windows
         return not select.select([connection], [], [], 0)[0]
     poll = select.poll()  # bare, for it is asked between a push and its handler
