@@ -14,6 +14,7 @@ from rowmq.core.message import Batch
 from rowmq.stores import open_store
 from rowmq.stores.sqlite.turns import Turns
 from rowmq.testing.build import after, messages, span
+from tests.runtime.working import eventually
 
 if TYPE_CHECKING:
     from rowmq.stores.sql.store import SQLStore
@@ -34,8 +35,7 @@ def first_after_a_turn() -> str:
         other = threading.Thread(target=wait)
         other.start()
         waits.wait()
-        while not turns._waiting:
-            pass
+        eventually(lambda: turns._waiting, "the wait for a turn")
     order.append("former")
     other.join()
     return order[0]

@@ -25,8 +25,6 @@ DEFAULTS = {"application_name": "rowmq", "connect_timeout": "10"}
 PLANS = "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off"
 """The plan of a prepared statement stays when a table that was empty then has grown. So each is made for a
 table that has: by index, row by row."""
-
-
 JUST_NOW = 0.1
 """Seconds for which a server that has answered is believed to be there."""
 
@@ -116,7 +114,7 @@ def answered_just_now(connection: OurConnection) -> bool:
     return time.monotonic() - connection.answered < JUST_NOW
 
 
-def is_silent(connection: OurConnection) -> bool:
+def is_silent(connection: psycopg.Connection[Any]) -> bool:
     """Whether the server has said nothing unasked. If it has, it was most likely goodbye."""
     if not hasattr(select, "poll"):  # Windows
         return not select.select([connection], [], [], 0)[0]
