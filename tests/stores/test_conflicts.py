@@ -1,12 +1,10 @@
-"""Transactions that meet: the store runs its own again, and leaves the caller's to the caller."""
+"""Transactions that meet on servers: the store runs its own again, and leaves the caller's to the caller."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +14,10 @@ from rowmq.core.delivery import Settlement, Want
 from rowmq.core.errors import StoreUnavailable, TransactionConflict
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Retry, Settled
-from rowmq.stores import open_store
 from rowmq.stores.sql import database
 from rowmq.testing.build import message, messages
 from tests.stores.callers import Caller, Driven, calling, connected
+from tests.stores.meeting import ack, held, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,24 +26,6 @@ if TYPE_CHECKING:
     from rowmq.stores.sql.store import SQLStore
 
 SERVERS = ("postgres", "mysql")
-
-
-def opened(url: str) -> SQLStore:
-    store: SQLStore = open_store(url)  # type: ignore[assignment]
-    store.queues.put("q")
-    return store
-
-
-@pytest.fixture
-def store(sql_url: str) -> Iterator[SQLStore]:
-    with closing(opened(sql_url)) as store:
-        yield store
-
-
-@pytest.fixture
-def sqlite_store(sqlite_url: str) -> Iterator[SQLStore]:
-    with closing(opened(sqlite_url)) as store:
-        yield store
 
 
 @pytest.fixture(params=SERVERS)
@@ -59,125 +39,6 @@ def server_store(server_url: str) -> Iterator[SQLStore]:
     with closing(opened(server_url)) as store:
         yield store
 
-
-def held(store: SQLStore, count: int, **options: Any) -> list[Delivery]:
-    """Push and claim messages, in order of seq."""
-    store.push([Batch("q", messages(count, **options))])
-    return sorted(store.claim("q", [Want(limit=count)])[0], key=lambda each: each.receipt.seq)
-
-
-def ack(store: SQLStore, *deliveries: Delivery, tx: object = None) -> list[Settled]:
-    return store.settle([Settlement(each.receipt, ACK) for each in deliveries], tx=tx)
-
-
-# ---- SQLite: one writer at a time -------------------------------------------------------------------------
-
-
-@contextmanager
-def write_lock(url: str) -> Iterator[Any]:
-    """Hold SQLite's write lock in another connection."""
-    with closing(connected(url, autocommit=True)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        yield connection
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-
-
-CALLS: dict[str, Callable[[SQLStore], object]] = {
-    "push": lambda store: store.push([Batch("q", [message()])]),
-    "claim": lambda store: store.claim("q", [Want()]),
-    "put": lambda store: store.queues.put("q", {"max_attempts": 7}),
-    "sweep": lambda store: store.history.sweep(),
-}
-
-
-@contextmanager
-def released_soon(url: str) -> Iterator[None]:
-    """Have the write lock held by somebody who lets it go after a moment."""
-    connection = connected_anywhere(url)
-    connection.execute("BEGIN IMMEDIATE")
-    timer = Timer(0.04, connection.execute, ["ROLLBACK"])
-    timer.start()
-    try:
-        yield
-        assert not connection.in_transaction
-    finally:
-        timer.join()
-        connection.close()
-
-
-def connected_anywhere(url: str) -> Any:
-    """Connect so that another thread may go on with the connection."""
-    import sqlite3  # noqa: PLC0415 the other tests need no driver by name
-
-    return sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_busy_sqlite_is_waited_for(sqlite_store: SQLStore, sqlite_url: str, call: str) -> None:
-    sqlite_store.push([Batch("q", [message()])])
-    with released_soon(sqlite_url):
-        CALLS[call](sqlite_store)
-    assert sqlite_store.history.bounds() == (1, 2 if call == "push" else 1)
-    assert sqlite_store.queues.stats("q").leased == (1 if call == "claim" else 0)
-
-
-def test_a_sqlite_that_stays_busy_is_unavailable_and_nothing_is_written(
-    sqlite_store: SQLStore, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "PATIENCE", 0.05)
-    (delivery,) = held(sqlite_store, 1)
-    sqlite_store.push([Batch("q", [message()])])
-    with write_lock(sqlite_url):
-        for call in CALLS.values():
-            with pytest.raises(StoreUnavailable):
-                call(sqlite_store)
-        with pytest.raises(StoreUnavailable):
-            ack(sqlite_store, delivery)
-    stats = sqlite_store.queues.stats("q")
-    assert (stats.ready, stats.leased, stats.done) == (1, 1, 0)
-    assert sqlite_store.queues.get("q") == sqlite_store.queues.put("q")
-
-
-def test_reading_does_not_wait_for_a_writer(
-    sqlite_store: SQLStore, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(database, "PATIENCE", 0.0)
-    sqlite_store.push([Batch("q", [message()])])
-    with write_lock(sqlite_url):
-        assert sqlite_store.queues.stats("q").ready == 1
-
-
-def test_a_transaction_that_finds_sqlite_busy_is_the_callers_to_run_again(
-    sqlite_store: SQLStore, sqlite_url: str
-) -> None:
-    (delivery,) = held(sqlite_store, 1)
-    with write_lock(sqlite_url), calling(sqlite_url, "driver") as caller:
-        with pytest.raises(TransactionConflict):
-            sqlite_store.push([Batch("q", [message()])], tx=caller.tx)
-        caller.rollback()
-        with pytest.raises(TransactionConflict):
-            ack(sqlite_store, delivery, tx=caller.tx)
-    stats = sqlite_store.queues.stats("q")
-    assert (stats.ready, stats.leased) == (0, 1)
-
-
-def test_a_transaction_that_has_read_what_is_no_longer_so_is_the_callers_to_run_again(
-    sqlite_store: SQLStore, sqlite_url: str
-) -> None:
-    with calling(sqlite_url, "driver") as caller:
-        caller.run("BEGIN")
-        caller.run("SELECT COUNT(*) FROM rowmq_messages")
-        sqlite_store.push([Batch("q", [message()])])
-        with pytest.raises(TransactionConflict):
-            sqlite_store.push([Batch("q", [message()])], tx=caller.tx)
-        caller.rollback()
-        sqlite_store.push([Batch("q", [message()])], tx=caller.tx)
-        caller.commit()
-    assert sqlite_store.queues.stats("q").ready == 2
-
-
-# ---- servers: locks, deadlocks, serialization -------------------------------------------------------------
 
 WAITING = {
     "postgresql": "SELECT COUNT(*) FROM pg_stat_activity WHERE {holder} = ANY(pg_blocking_pids(pid))",
@@ -197,7 +58,7 @@ def await_waiting(url: str, holder: Caller) -> None:
         while time.monotonic() < end:
             if Driven(connection).run(WAITING[kind].format(holder=number))[0][0]:
                 return
-            time.sleep(0.02)
+            time.sleep(0.15)  # InnoDB tells anew only who has not asked for a tenth of a second
     raise AssertionError("nobody waits for a lock")
 
 
@@ -400,66 +261,3 @@ def test_a_callers_transaction_that_meets_its_id_in_another_is_the_callers_to_ru
         (answer,) = server_store.push([Batch("q", [said])], tx=caller.tx)
         assert isinstance(answer, Pushed)
         assert answer.seen == {0}
-
-
-# ---- groups ------------------------------------------------------------------------------------------------
-
-
-class Log:
-    """What was delivered, by group, in the order of delivery."""
-
-    def __init__(self) -> None:
-        self.seqs: dict[str, list[int]] = defaultdict(list)
-        self.live: set[str] = set()
-        self._lock = Lock()
-
-    def began(self, delivery: Delivery) -> None:
-        group = str(delivery.group)
-        with self._lock:
-            assert group not in self.live, f"two messages of {group} were out at once"
-            self.live.add(group)
-            self.seqs[group].append(delivery.receipt.seq)
-
-    def ends(self, delivery: Delivery) -> None:
-        with self._lock:
-            self.live.discard(str(delivery.group))
-
-    @property
-    def count(self) -> int:
-        with self._lock:
-            return sum(map(len, self.seqs.values()))
-
-
-PUSHERS, ROUNDS, GROUPS = 6, 10, ("a", "b", "c")
-
-
-def churn(store: SQLStore, number: int) -> None:
-    """Push to all groups, each thread in an order of its own."""
-    turned = GROUPS[number % 3 :] + GROUPS[: number % 3]
-    for _ in range(ROUNDS):
-        (answer,) = store.push([Batch("q", [message(group=group) for group in turned])])
-        assert isinstance(answer, Pushed), answer
-
-
-def consume(store: SQLStore, log: Log, total: int) -> None:
-    """Claim and ack several groups together until everything has been delivered."""
-    end = time.monotonic() + 60
-    while log.count < total and time.monotonic() < end:
-        (batch,) = store.claim("q", [Want(limit=3)])
-        for each in batch:
-            log.began(each)
-        for each in batch:
-            log.ends(each)
-        assert set(ack(store, *batch)) <= {Settled.SETTLED}
-
-
-def test_groups_that_many_push_to_and_ack_from_keep_their_order(store: SQLStore) -> None:
-    log, total = Log(), PUSHERS * ROUNDS * len(GROUPS)
-    with ThreadPoolExecutor(2 * PUSHERS) as pool:
-        work = [pool.submit(churn, store, number) for number in range(PUSHERS)]
-        work += [pool.submit(consume, store, log, total) for _ in range(PUSHERS)]
-        for each in work:
-            each.result(timeout=90)
-    assert log.count == total
-    assert all(seqs == sorted(seqs) for seqs in log.seqs.values())
-    assert store.queues.stats("q").done == total
