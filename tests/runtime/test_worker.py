@@ -405,10 +405,10 @@ def test_a_queues_rate_holds_across_workers(url: str) -> None:
         for client in (mq, second):
             client.handler("q")(lambda _: times.append(time.monotonic()))
         q.push_many(range(40))
+        began = time.monotonic()  # before anything is claimed: the first handler may start long after its claim
         with working(mq), working(second):
             eventually(lambda: len(times) == 40)
-        took = max(times) - min(times)
-        assert took >= (40 - 10) / 20 - 0.1  # a full bucket at once, the others at 20 a second
+        assert max(times) - began >= (40 - 10) / 20  # a full bucket at once, the others at 20 a second
 
 
 def test_a_worker_can_be_started_once_and_stopped_once(memory: rowmq.Client) -> None:
