@@ -116,7 +116,9 @@ def test_a_claim_looks_its_messages_up(emptied: SQLStore) -> None:
     assert "Join Filter" not in said
 
 
-@pytest.mark.parametrize("statement", ["hold", "lock", "sweep_overdue", "candidates", "backlog"])
+@pytest.mark.parametrize(
+    "statement", ["hold", "lock", "sweep_queues", "sweep_overdue", "candidates", "backlog"]
+)
 def test_what_is_asked_about_rows_is_looked_up_by_their_seqs(emptied: SQLStore, statement: str) -> None:
     (found,) = emptied.claim("q", [Want(limit=MANY // 2)])
     now = time.time_ns() // 1000

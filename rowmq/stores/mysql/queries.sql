@@ -554,12 +554,22 @@ SELECT at, queue, action, count, first_seq, last_seq FROM rowmq_ledger ORDER BY 
 
 -- Sweep -------------------------------------------------------------------------------------------------
 
+-- The queues in which something may be overdue by the strictest rules of any: one walk over all that waits, in
+-- the order in which it is stored.
+-- name: sweep_queues
+SELECT p.queue FROM rowmq_pending p FORCE INDEX (PRIMARY)
+WHERE p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL))
+UNION
+SELECT p.queue FROM rowmq_pending p FORCE INDEX (PRIMARY) STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq
+WHERE (:final OR :oldest >= 0) AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
+  AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest);
+
 -- A live lease is left alone; age and deadline do not wait for anything else.
 -- name: sweep_overdue
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name
 FROM (
-    SELECT p.seq FROM rowmq_pending p JOIN rowmq_messages m ON m.seq = p.seq
+    SELECT p.seq FROM rowmq_pending p FORCE INDEX (PRIMARY) STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq
     WHERE p.queue = :queue
       AND ((p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL)))
         OR ((p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
@@ -577,7 +587,7 @@ WHERE queue = :queue AND state IN ('done', 'dead') AND finished_at <= :before AN
 LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: orphan_queues
-SELECT queue FROM (SELECT DISTINCT queue FROM rowmq_pending) AS present WHERE queue NOT IN (SELECT id FROM rowmq_queues);
+SELECT queue FROM (SELECT queue FROM rowmq_pending GROUP BY queue) AS present WHERE queue NOT IN (SELECT id FROM rowmq_queues);
 
 -- name: sweep_dedup
 DELETE FROM rowmq_dedup WHERE expires_at <= :now ORDER BY expires_at LIMIT :limit;

@@ -35,13 +35,11 @@ from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
+from rowmq.stores.sql.dialect import MANY, TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 from rowmq.stores.sql.rows import leased
 
-MANY = 100
-"""Messages of a claim that is large: a worker's, who is busy."""
 _TROUBLES = {
     "40001": Trouble.CONFLICT,  # serialization failure
     "40P01": Trouble.CONFLICT,  # deadlock

@@ -616,6 +616,16 @@ SELECT at, queue, action, count, first_seq, last_seq FROM rowmq_ledger ORDER BY 
 
 -- Sweep -------------------------------------------------------------------------------------------------
 
+-- The queues in which something may be overdue by the strictest rules of any: one walk over all that waits, in
+-- the order in which it is stored.
+-- name: sweep_queues
+SELECT p.queue FROM rowmq_pending p
+WHERE p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL))
+UNION
+SELECT p.queue FROM rowmq_pending p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m
+WHERE (:final OR :oldest >= 0) AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
+  AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest);
+
 -- A live lease is left alone; age and deadline do not wait for anything else. What is due is found by the
 -- index, and only where age or deadline count is everything looked at. The conditions are asked again of the
 -- locked rows.

@@ -106,6 +106,10 @@ class Taken(NamedTuple):
     Reading them may wait until the transaction is over: whoever holds a lock should not read meanwhile."""
 
 
+MANY = 100
+"""Messages of a claim that is large: a worker's, who is busy."""
+
+
 class Dialect(ABC):
     """One database's ways. A store is this and a ``queries.sql``."""
 
@@ -116,12 +120,13 @@ class Dialect(ABC):
     style: Callable[[str], str]
     floors: bool = False
     """Whether claims start where the last one ended, to skip what vacuum has not removed yet."""
-    one_writer: bool = False
-    """Whether a transaction that may write keeps all others from writing: then a long look comes first."""
 
     @abstractmethod
     def engine(self, url: URL) -> Engine:
         """An engine for this URL, with its options taken off."""
+
+    def take_turn(self, cursor: "Cursor", queue: str) -> None:  # noqa: B027 - most need none
+        """Before a large claim: let others end theirs, where they would get in each other's way."""
 
     def guard(self, *, writes: bool) -> AbstractContextManager[object]:  # noqa: ARG002 - SQLite's differs
         """What this process holds from before a transaction begins until after it ends."""

@@ -17,6 +17,8 @@ from rowmq.stores.sql.lookup import clock
 from rowmq.stores.sql.rows import Kept, Owing, kept_queue
 from rowmq.stores.sql.topics import discard_old_backlogs
 
+ENDLESS = 2**31 - 1
+"""More attempts than any message can have."""
 Step = Callable[..., int]
 """Something done to one queue, up to a number of rows; how many it was."""
 
@@ -36,7 +38,7 @@ class Sweep:
         queues = _dead_letters_first(
             [kept for kept in map(kept_queue, rows) if not kept.name.startswith(BACKLOG)]
         )
-        buried = self._per_queue(list(filter(self._may_bury, queues)), self._bury)
+        buried = self._per_queue(self._with_overdue(queues, now), self._bury)
         pruned = self._database.dialect.upkeep(self._database, now)
         if pruned is None:
             pruned = self._per_queue(queues, self._prune)
@@ -54,11 +56,12 @@ class Sweep:
                 count += self._database.run(partial(step, kept=kept, room=self._limit - count))
         return count
 
-    def _may_bury(self, kept: Kept) -> bool:
-        """Whether something may be overdue: whoever writes alone has looked before, while others wrote."""
-        if not self._database.dialect.one_writer:
-            return True
-        return bool(self._database.read(lambda cursor: _overdue(cursor, kept, room=1)))
+    def _with_overdue(self, queues: list[Kept], now: int) -> list[Kept]:
+        """Those in which something may be overdue, found for all at once and without a lock on anything."""
+        rules = _strictest([kept.queue for kept in queues], now)
+        rows = self._database.read(lambda cursor: cursor.all("sweep_queues", now=now, **rules))
+        found = {row[0] for row in rows}
+        return [kept for kept in queues if kept.id in found]
 
     def _bury(self, cursor: Cursor, kept: Kept, room: int) -> int:
         queue, now = kept.queue, kept.now
@@ -107,17 +110,18 @@ class Sweep:
 
 
 def _overdue(cursor: Cursor, kept: Kept, room: int) -> Sequence[Row]:
-    """Rows of what is to be buried, locked where others may write too. It looks at all that waits."""
-    queue, now = kept.queue, kept.now
-    return cursor.all(
-        "sweep_overdue",
-        queue=kept.id,
-        now=now,
-        most=2**31 - 1 if queue.max_attempts is None else queue.max_attempts,
-        final=queue.delivery == Guarantee.AT_MOST_ONCE,
-        oldest=-1 if queue.max_age is None else now - span(queue.max_age),
-        limit=room,
-    )
+    """Rows of what is to be buried, locked where others may write too. It looks at all its queue owes."""
+    rules = _strictest([kept.queue], kept.now)
+    return cursor.all("sweep_overdue", queue=kept.id, now=kept.now, limit=room, **rules)
+
+
+def _strictest(queues: Sequence[Queue], now: int) -> dict[str, int]:
+    """After how many attempts, in which queue and since when a message is overdue in any of them."""
+    return {
+        "most": min((queue.max_attempts or ENDLESS for queue in queues), default=ENDLESS),
+        "final": any(queue.delivery == Guarantee.AT_MOST_ONCE for queue in queues),
+        "oldest": max((now - span(queue.max_age) for queue in queues if queue.max_age), default=-1),
+    }
 
 
 def _dead_letters_first(queues: Sequence[Kept]) -> list[Kept]:

@@ -49,7 +49,6 @@ class SQLiteDialect(Dialect):
     driver = sqlite3.Connection
     package = "rowmq.stores.sqlite"
     style = staticmethod(named)
-    one_writer = True
 
     def __init__(self) -> None:
         self._writer = Turns()

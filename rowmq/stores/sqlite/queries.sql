@@ -526,6 +526,16 @@ SELECT at, queue, action, count, first_seq, last_seq FROM rowmq_ledger ORDER BY 
 
 -- Sweep -------------------------------------------------------------------------------------------------
 
+-- The queues in which something may be overdue by the strictest rules of any: one walk over all that waits, in
+-- the order in which it is stored.
+-- name: sweep_queues
+SELECT p.queue FROM rowmq_pending p NOT INDEXED
+WHERE p.visible_at <= :now AND (p.attempts >= :most OR (:final AND p.token IS NOT NULL))
+UNION
+SELECT p.queue FROM rowmq_pending p NOT INDEXED CROSS JOIN rowmq_messages m ON m.seq = p.seq
+WHERE (:final OR :oldest >= 0) AND (p.token IS NULL OR COALESCE(p.visible_at, p.parked_until) <= :now)
+  AND ((:final AND p.deadline <= :now) OR m.created_at <= :oldest);
+
 -- A live lease is left alone; age and deadline do not wait for anything else.
 -- name: sweep_overdue
 SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.attempts, p.receives, p.token, p.consumer,

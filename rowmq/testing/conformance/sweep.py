@@ -145,6 +145,18 @@ def test_a_sweep_serves_all_queues(store: Store) -> None:
     assert sweep(store, 60).buried == 3
 
 
+def test_a_sweep_goes_by_the_rules_of_each_queue(store: Store) -> None:
+    put_queue(store, "strict", max_attempts=1, max_age=span(60))
+    put_queue(store, "lenient", max_attempts=2)
+    for queue in ("strict", "lenient"):
+        push(store, message("tried"), queue=queue)
+        claim_one(store, queue=queue)
+        push(store, message("old"), queue=queue)
+    assert sweep(store, 61).buried == 2
+    assert store.queues.stats("strict", now=after(61)).dead == 2
+    assert store.queues.stats("lenient", now=after(61)).ready == 2
+
+
 # Retention.
 
 
