@@ -24,8 +24,9 @@ BACKOFF = Backoff(first=timedelta(seconds=0.1), cap=timedelta(seconds=5))
 class Upkeep:
     """Runs a scheduler every second, a sweeper at its own pace and its sampler, until ``stop`` is set.
 
-    Scheduler and sweeper may be None. While the store is away both are tried again, after 5 seconds at the
-    latest; that is logged when it begins and when it is over.
+    Sweeper and sampler begin some time within their first period, as chance has it: workers that start
+    together do not all begin with it. Scheduler and sweeper may be None. While the store is away both are
+    tried again, after 5 seconds at the latest; that is logged when it begins and when it is over.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Upkeep:
         stop: threading.Event,
         *,
         pace: float = 1.0,
+        chance: Callable[[], float] = random.random,
         logger: logging.Logger | None = None,
     ) -> None:
         self._stop, self._logger = stop, logger or default_logger
@@ -42,9 +44,12 @@ class Upkeep:
         if scheduler is not None:
             self._chores.append(Chore("schedules", pace, partial(_fire, scheduler)))
         if sweeper is not None:
-            self._chores.append(Chore("sweep", sweeper.every, partial(self._sweep, sweeper)))
+            late = chance() * sweeper.every
+            self._chores.append(Chore("sweep", sweeper.every, partial(self._sweep, sweeper), late))
             if sweeper.sampler.can:
-                self._chores.append(Chore("samples", EVERY, partial(_sample, sweeper.sampler)))
+                self._chores.append(
+                    Chore("samples", EVERY, partial(_sample, sweeper.sampler), chance() * EVERY)
+                )
         self._thread = threading.Thread(target=self._run, name="rowmq-upkeep", daemon=True)
 
     def start(self) -> None:
@@ -104,10 +109,10 @@ class Upkeep:
 
 
 class Chore:
-    """Something to do again and again. Its work says whether there is more to do at once."""
+    """Something to do again and again, so many seconds late at first. Its work says whether there is more."""
 
-    def __init__(self, name: str, every: float, work: Callable[[], bool]) -> None:
-        self.name, self.due, self.failures = name, time.monotonic(), 0
+    def __init__(self, name: str, every: float, work: Callable[[], bool], late: float = 0.0) -> None:
+        self.name, self.due, self.failures = name, time.monotonic() + late, 0
         self._every, self._work = every, work
 
     def run(self) -> None:

@@ -39,12 +39,13 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 @contextmanager
 def running(
-    store: Store, *, schedules: bool = True, sweep: bool = True, every: float = PACE
+    store: Store, *, schedules: bool = True, sweep: bool = True, every: float = PACE, chance: float = 0.0
 ) -> Iterator[Upkeep]:
     """Upkeep of a store that has ended when this is over."""
     stop = threading.Event()
     scheduler = Scheduler(store) if schedules else None
-    upkeep = Upkeep(scheduler, Sweeper(store, "a", every=every) if sweep else None, stop, pace=PACE)
+    sweeper = Sweeper(store, "a", every=every) if sweep else None
+    upkeep = Upkeep(scheduler, sweeper, stop, pace=PACE, chance=lambda: chance)
     upkeep.start()
     try:
         yield upkeep
@@ -89,6 +90,15 @@ def test_without_a_scheduler_it_sweeps_and_without_a_sweeper_it_fires(store: Sto
         assert not becomes(lambda: stats(store).ready > 0, patience=0.3)
     with running(store, sweep=False):
         assert becomes(lambda: stats(store).ready > 0)
+
+
+def test_the_first_sweep_comes_some_time_within_its_period(store: Store) -> None:
+    put_queue(store, max_age=span(1))
+    push(store, *messages(1))
+    secondly(store)
+    with running(store, every=1000, chance=0.5):
+        assert becomes(lambda: stats(store).ready >= 2)
+    assert stats(store).dead == 0
 
 
 def test_a_sweep_with_much_to_do_goes_on_without_waiting_for_its_next_time(store: Store) -> None:
