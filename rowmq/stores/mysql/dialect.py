@@ -8,7 +8,9 @@ import re
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from pymysql.connections import Connection as DriverConnection
 from pymysql.constants import SERVER_STATUS
@@ -29,6 +31,8 @@ POLL = (0.01, 0.1)
 """Seconds between looks for other processes' pushes: the first, and the longest they grow to."""
 FAR = 10_000
 """So many new messages are not looked through: the waiter wakes."""
+TURN = 2.0
+"""Seconds that a large claim waits for others' at most. The turns are for speed, nothing depends on them."""
 CHARSET = "utf8mb4"
 _TEXT = ("bind_address", "program_name", "read_default_file", "read_default_group", "unix_socket")
 _NUMBERS = ("connect_timeout", "read_timeout", "write_timeout")
@@ -41,7 +45,7 @@ _SESSION = (
     "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
     "SET SESSION innodb_lock_wait_timeout = 5",
 )
-_MIGRATION_LOCK = "CONCAT('rowmq:', MD5(DATABASE()))"
+_LOCK = "SELECT GET_LOCK(CONCAT('rowmq:', MD5(CONCAT(DATABASE(), %(of)s))), %(seconds)s)"
 _STATEMENT = re.compile(r"CREATE PROCEDURE\b.*?^END;$|\S.*?;$", re.DOTALL | re.MULTILINE)
 _IN_LIST = re.compile(r"\b([\w.]+) IN %\((\w+)\)s")
 _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
@@ -74,7 +78,8 @@ class MySQLDialect(Dialect):
     floors = True
 
     def __init__(self) -> None:
-        self._migrating: Any = None
+        self._locking = WeakSet[Any]()
+        """Connections that hold a named lock until they go back to the pool."""
         self._looked = (0.0, 0)
         """When somebody last looked for pushes, and the highest seq then."""
         self._known = threading.local()
@@ -93,7 +98,7 @@ class MySQLDialect(Dialect):
             pool_reset_on_return=None,  # every transaction is ended before its connection goes back
         )
         event.listen(engine, "connect", lambda connection, _: _prepare(connection))
-        event.listen(engine, "checkin", lambda connection, _: self._unlock_migrations(connection))
+        event.listen(engine, "checkin", lambda connection, _: self._unlock(connection))
         return engine
 
     def begin(self, cursor: Any, *, writes: bool) -> None:
@@ -177,10 +182,27 @@ class MySQLDialect(Dialect):
 
     def lock_migrations(self, cursor: Any) -> None:
         """A named lock, held until the connection goes back to the pool: DDL would end any other."""
-        cursor.execute(f"SELECT GET_LOCK({_MIGRATION_LOCK}, 10)")
-        if cursor.fetchone()[0] != 1:
+        if not self._lock(cursor, "", 10):
             raise Conflict
-        self._migrating = cursor.connection
+
+    def take_turn(self, cursor: Cursor, queue: str) -> None:
+        """By a named lock: claims that run beside each other all wade through what the others have locked."""
+        self._lock(cursor.raw, f"/{queue}", TURN)
+
+    def _lock(self, cursor: Any, of: str, seconds: float) -> bool:
+        """Take a lock that is held until the connection goes back to the pool; False if there was no time."""
+        cursor.execute(_LOCK, {"of": of, "seconds": seconds})
+        held = bool(cursor.fetchone()[0])
+        if held:
+            self._locking.add(cursor.connection)
+        return held
+
+    def _unlock(self, connection: Any) -> None:
+        if connection in self._locking:
+            self._locking.discard(connection)
+            # What was committed is, whatever comes now; a broken connection has no locks.
+            with suppress(MySQLError), connection.cursor() as cursor:
+                cursor.execute("DO RELEASE_ALL_LOCKS()")
 
     def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
         """Wait for this process's pushes directly, and look for others' by the highest seq there is."""
@@ -217,12 +239,6 @@ class MySQLDialect(Dialect):
             highest = row[1] or 0 if row else 0
             self._looked = (time.monotonic(), highest)
         return highest
-
-    def _unlock_migrations(self, connection: Any) -> None:
-        if connection is not None and connection is self._migrating:
-            self._migrating = None
-            with connection.cursor() as cursor:
-                cursor.execute(f"DO RELEASE_LOCK({_MIGRATION_LOCK})")
 
 
 class _Joined:

@@ -22,7 +22,7 @@ from rowmq.stores.sql.claim import Claiming
 from rowmq.stores.sql.consumers import SQLConsumers
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
-from rowmq.stores.sql.dialect import Dialect
+from rowmq.stores.sql.dialect import MANY, Dialect
 from rowmq.stores.sql.floors import Floors
 from rowmq.stores.sql.history import SQLHistory
 from rowmq.stores.sql.lookup import clock, queue_named, queues_by_name
@@ -144,6 +144,8 @@ class SQLStore:
         return Push(cursor, now).run(batches) if pushed is None else [pushed]
 
     def _claim(self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None) -> Claimed:
+        if sum(want.limit for want in wants) >= MANY:
+            cursor.dialect.take_turn(cursor, name)
         if (taken := claim_at_once(cursor, name, wants, self._floors, now)) is not None:
             return taken
         kept = queue_named(cursor, name, now)
