@@ -8,13 +8,15 @@ from typing import Any
 
 from rowmq.core.clock import micros, span
 from rowmq.core.delivery import Delivery, Want
-from rowmq.core.errors import QueueNotFound
+from rowmq.core.errors import OutcomeUnknown, QueueNotFound, StoreUnavailable
 from rowmq.core.message import HIGHEST_PRIORITY
 from rowmq.stores.recent import Recent
 from rowmq.stores.redis.server import Argument, Server
-from rowmq.stores.redis.values import deliveries, stamp
+from rowmq.stores.redis.values import SEQ_DIGITS, cut, deliveries, deliveries_of, stamp
 
 TOKEN_BYTES = 16
+TOGETHER = 100
+"""Long messages that are read with one command."""
 BEGINNING = (HIGHEST_PRIORITY, 0)
 Place = tuple[int, int]
 """A priority, and how many messages of it to pass by."""
@@ -34,7 +36,7 @@ class Claims:
             if answers is None:
                 raise QueueNotFound(queue)
             results = [self._result(queue, *each) for each in zip(wants, answers, strict=True)]
-            unfinished = any(more for _, _, more in answers)
+            unfinished = any(more for _, _, more, _ in answers)
             if any(results) or not unfinished or any(want.name and not want.again for want in wants):
                 return results
 
@@ -46,10 +48,28 @@ class Claims:
         return given
 
     def _result(self, queue: str, want: Want, answer: Any) -> list[Delivery]:
-        shown, stopped, _ = answer
+        shown, stopped, _, lengths = answer
         if stopped:
             self._stopped.note(_search(queue, want), (stopped[0], stopped[1]))
-        return deliveries(shown)
+        return self._long(shown, list(map(int, lengths.split()))) if lengths else deliveries(shown)
+
+    def _long(self, shown: Any, lengths: Sequence[int]) -> list[Delivery]:
+        """Messages that are shown without what they say, which is read now.
+
+        One whose bytes are not what they were is no longer ours: its lease has run out meanwhile, and it was
+        finished by another holder.
+        """
+        try:
+            saids = self._said(cut(shown[0], SEQ_DIGITS))
+        except StoreUnavailable as error:
+            raise OutcomeUnknown(f"messages were claimed, and could not be read: {error}") from error
+        read = zip(saids, lengths, strict=True)
+        return deliveries_of(shown, [said if said and len(said) == size else None for said, size in read])
+
+    def _said(self, seqs: Sequence[bytes]) -> list[bytes | None]:
+        keys = [self._server.root + b"m:" + seq for seq in seqs]
+        parts = (keys[start : start + TOGETHER] for start in range(0, len(keys), TOGETHER))
+        return [said for part in parts for said in self._server.ask("MGET", *part)]
 
 
 def _search(queue: str, want: Want) -> tuple[object, ...]:

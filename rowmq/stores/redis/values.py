@@ -150,7 +150,7 @@ def row(blob: bytes, begin: int = 0) -> Row:
 def deliveries(shown: Any) -> list[Delivery]:
     """Leased messages."""
     seqs, sheaves, queues = shown
-    known = {id: (name.decode(), int(most) if most else None) for id, name, most in queues}
+    known = _known(queues)
     numbers = map(int, cut(seqs, SEQ_DIGITS))
     found: list[Delivery] = []
     for sheaf in sheaves:
@@ -159,6 +159,28 @@ def deliveries(shown: Any) -> list[Delivery]:
             delivery, begin = _delivery(next(numbers), sheaf, begin, known)
             found.append(delivery)
     return found
+
+
+def deliveries_of(shown: Any, saids: Sequence[bytes | None]) -> list[Delivery]:
+    """Leased messages that are shown without what they say, which is given here; without those of None."""
+    seqs, sheaves, queues = shown
+    known = _known(queues)
+    columns = zip(cut(seqs, SEQ_DIGITS), _cut_rows(sheaves), saids, strict=True)
+    return [_delivery(int(seq), held + said, 0, known)[0] for seq, held, said in columns if said is not None]
+
+
+def _known(queues: Any) -> dict[bytes, tuple[str, int | None]]:
+    return {id: (name.decode(), int(most) if most else None) for id, name, most in queues}
+
+
+def _cut_rows(sheaves: Sequence[bytes]) -> Iterator[bytes]:
+    """Every row in the texts that hold many, and nothing else."""
+    for sheaf in sheaves:
+        begin = 0
+        while begin < len(sheaf):
+            end = begin + _HELD.size + sum(_HELD.unpack_from(sheaf, begin)[4:])
+            yield sheaf[begin:end]
+            begin = end
 
 
 def _delivery(

@@ -6,9 +6,11 @@
 --         where (JSON), max_age or '', per_group, behind, name or '', again (1 or 0), upto or '', since or '',
 --         until or '', token, and where to go on: a priority and a place
 -- Result: false if there is no such queue; else for each want {messages as shared/records.lua shows them; priority
---         and place where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing}
+--         and place where a bounded search stopped, or nothing; 1 if it stopped before it knew there is nothing;
+--         '' or, if the messages are shown without what they say, how many bytes that is in each}
 
 local WANT = 16
+local LONG, MUCH = 1000, 32768 -- so many bytes of long messages are read without a script, which copies them often
 local queue = queue_named(ARGV[1])
 if not queue then
   return false
@@ -43,7 +45,7 @@ local function left_of(name)
       table.insert(left, seq)
     end
   end
-  return { shown(left), {}, 0 }
+  return { shown(left), {}, 0, '' }
 end
 
 local function keep_claim(want, leased)
@@ -53,6 +55,27 @@ local function keep_claim(want, leased)
   call('SADD', queue_key(queue.id, 'claims'), claim)
   call('HSET', PREFIX .. 'c:' .. claim, 'name', want.name, 'q', queue.id, 'tok', want.token, 'runs', 1)
   send('RPUSH', leased, PREFIX .. 'c:' .. claim .. ':seqs')
+end
+
+local function none_said(seqs)
+  local none = {}
+  for place = 1, #seqs do
+    none[place] = ''
+  end
+  return none
+end
+
+-- The bytes in each of these messages, if by the first of them they are long and many; '' if they are not.
+local function lengths_if_long(seqs)
+  local first = seqs[1] and call('STRLEN', PREFIX .. 'm:' .. seqs[1]) or 0
+  if first < LONG or first * #seqs < MUCH then
+    return ''
+  end
+  local lengths = {}
+  for place = 1, #seqs do
+    lengths[place] = call('STRLEN', PREFIX .. 'm:' .. seqs[place])
+  end
+  return table.concat(lengths, ' ')
 end
 
 local function serve(want)
@@ -66,12 +89,14 @@ local function serve(want)
   if want.name and (#leased > 0 or not want.again) then
     keep_claim(want, leased)
   end
-  return { shown(leased, nil, queue.id), search.stopped or {}, search.more and 1 or 0 }
+  local lengths = lengths_if_long(leased)
+  local said_by = lengths ~= '' and none_said or nil
+  return { shown(leased, said_by, queue.id), search.stopped or {}, search.more and 1 or 0, lengths }
 end
 
 local results = {}
 for start = 3, #ARGV, WANT do
-  table.insert(results, queue.paused == '1' and { shown({}), {}, 0 } or serve(want_at(start)))
+  table.insert(results, queue.paused == '1' and { shown({}), {}, 0, '' } or serve(want_at(start)))
 end
 write_all()
 wake()

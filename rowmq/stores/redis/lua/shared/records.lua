@@ -1,19 +1,23 @@
 -- Messages as they are shown: each its row and behind it what was said, both as they are kept. Their lengths are in them.
 
-local SHEAF = 100 -- so many are one text: who reads an answer spends more on a text than on its bytes
+local SHEAF = 32768 -- about so many bytes are one text: who reads an answer spends more on a short text than on its
+-- bytes, and a long one is copied again and again while it is made
 
 local function all_said(seqs)
   return values_of('m:', seqs)
 end
 
--- The messages of a sheaf, one behind the other.
+-- The messages in sheaves, one behind the other.
 local function sheaves(seqs, saids)
-  local parts, found = {}, {}
+  local parts, found, count, size = {}, {}, 0, 0
   for place = 1, #seqs do
-    parts[2 * place - 1], parts[2 * place] = kept_row(seqs[place]), saids[place]
-  end
-  for first = 1, #parts, 2 * SHEAF do
-    found[#found + 1] = table.concat(parts, '', first, math.min(first + 2 * SHEAF - 1, #parts))
+    local row, said = kept_row(seqs[place]), saids[place]
+    parts[count + 1], parts[count + 2] = row, said
+    count, size = count + 2, size + #row + #said
+    if size >= SHEAF or place == #seqs then
+      found[#found + 1] = table.concat(parts, '', 1, count)
+      count, size = 0, 0
+    end
   end
   return found
 end
