@@ -405,7 +405,7 @@ def test_a_queues_rate_holds_across_workers(url: str) -> None:
         for client in (mq, second):
             client.handler("q")(lambda _: times.append(time.monotonic()))
         q.push_many(range(40))
-        began = time.monotonic()  # before anything is claimed: the first handler may start long after its claim
+        began = time.monotonic()  # not when the first handler runs, which may be long after its claim
         with working(mq), working(second):
             eventually(lambda: len(times) == 40)
         assert max(times) - began >= (40 - 10) / 20  # a full bucket at once, the others at 20 a second
