@@ -6,7 +6,7 @@ server's default limit for a statement.
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -179,14 +179,23 @@ def among(column: str, numbers: Sequence[int]) -> str:
     What is claimed together was mostly pushed together. The server reads a range at once and looks up every
     number of a list for itself.
     """
-    ordered = sorted(set(numbers))
-    breaks = [at for at, (one, next) in enumerate(pairwise(ordered), 1) if next - one > 1]
-    runs = [ordered[start:end] for start, end in pairwise([0, *breaks, len(ordered)])]
-    ranges = [f"{column} BETWEEN {run[0]} AND {run[-1]}" for run in runs if len(run) >= _RUN]
-    rest = [str(number) for run in runs if len(run) < _RUN for number in run]
+    parts = runs(numbers)
+    ranges = [f"{column} BETWEEN {run[0]} AND {run[-1]}" for run in parts if len(run) >= _RUN]
+    rest = [str(number) for run in parts if len(run) < _RUN for number in run]
     if rest:
         ranges.append(f"{column} IN ({','.join(rest)})")
     return ranges[0] if len(ranges) == 1 else f"({' OR '.join(ranges)})"
+
+
+def runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers in order, each list those that follow on each other without a gap.
+
+    >>> runs([4, 1, 2, 7, 3, 8])
+    [[1, 2, 3, 4], [7, 8]]
+    """
+    ordered = sorted(set(numbers))
+    breaks = [at for at, (one, next) in enumerate(pairwise(ordered), 1) if next - one > 1]
+    return [ordered[start:end] for start, end in pairwise([0, *breaks, len(ordered)])] if ordered else []
 
 
 def _escaped(text: str, *, slashes: bool) -> str:

@@ -7,6 +7,7 @@ being run again. The clock is the server's.
 import re
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -21,7 +22,7 @@ from sqlalchemy.pool import QueuePool
 
 from rowmq.core.errors import InvalidSetting, InvalidURL, RowMQError
 from rowmq.core.history import Durability
-from rowmq.stores.mysql.cursor import JoinedCursor, RowCursor
+from rowmq.stores.mysql.cursor import JoinedCursor, RowCursor, runs
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Conflict, Database
 from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
@@ -33,6 +34,8 @@ FAR = 10_000
 """So many new messages are not looked through: the waiter wakes."""
 TURN = 2.0
 """Seconds that a large claim waits for others' at most. The turns are for speed, nothing depends on them."""
+LONG_RUN = 50
+"""Seqs in a row that are deleted as a range, with a statement of their own."""
 CHARSET = "utf8mb4"
 _TEXT = ("bind_address", "program_name", "read_default_file", "read_default_group", "unix_socket")
 _NUMBERS = ("connect_timeout", "read_timeout", "write_timeout")
@@ -154,6 +157,20 @@ class MySQLDialect(Dialect):
             rows += cursor.all("pick", queue=queue, priority=priority, **said)
             priority = _below(cursor, queue, priority) if priority and len(rows) < limit else None
         return rows
+
+    def ack(
+        self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool
+    ) -> set[int]:
+        """Token by token, mostly one: a statement that finishes what it holds, and one that unpends that.
+
+        In a caller's transaction the first would lock the queues too, until the caller ends it.
+        """
+        if cursor.joined:
+            return super().ack(cursor, pairs, now, alone=alone)
+        seqs_of: dict[bytes, list[int]] = defaultdict(list)
+        for seq, token in pairs:
+            seqs_of[token].append(seq)
+        return {seq for token, seqs in seqs_of.items() for seq in _finished(cursor, seqs, token, now)}
 
     def condition(self, key: str) -> str:
         """As bytes, because text would be compared without regard to spaces at its end."""
@@ -295,6 +312,26 @@ def _numbers(cursor: Cursor, first: int, ids: Sequence[bytes]) -> list[int]:
         return list(range(first, last + 1))
     seqs = {row[0]: row[1] for row in cursor.all("seqs_of_ids", ids=list(ids))}
     return [seqs[id] for id in ids]
+
+
+def _finished(cursor: Cursor, seqs: Sequence[int], token: bytes, now: int | None) -> Sequence[int]:
+    """Finish those that the token holds, and return their seqs; nearly always all of them."""
+    count = cursor.run("ack_finish", seqs=list(seqs), token=token, now=now)
+    if count < len(seqs):
+        seqs = [seq for (seq,) in cursor.all("ack_finished", seqs=list(seqs), token=token)] if count else []
+    _unpend(cursor, seqs)
+    return seqs
+
+
+def _unpend(cursor: Cursor, seqs: Sequence[int]) -> None:
+    """Owe these no more. A range of keys is deleted at two thirds of the cost of keys that are joined."""
+    parts = runs(seqs)
+    for run in parts:
+        if len(run) >= LONG_RUN:
+            cursor.run("unpend_run", first=run[0], last=run[-1])
+    short = [seq for run in parts if len(run) < LONG_RUN for seq in run]
+    if short:
+        cursor.run("unpend", seqs=short)
 
 
 def _below(cursor: Cursor, queue: int, priority: int) -> int | None:

@@ -100,14 +100,14 @@ SELECT id FROM rowmq_groups FORCE INDEX (PRIMARY) WHERE id IN :groups ORDER BY i
 -- name: group_heads
 SELECT g.id FROM rowmq_groups g FORCE INDEX (PRIMARY)
 WHERE g.id IN :groups
-  AND (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NOT NULL LIMIT 1 /*current*/) IS NOT NULL
+  AND (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND parked = 0 LIMIT 1 /*current*/) IS NOT NULL
 /*current*/;
 
 -- name: group_heirs
-SELECT (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NULL ORDER BY seq LIMIT 1 /*current*/)
+SELECT (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND parked = 1 ORDER BY seq LIMIT 1 /*current*/)
 FROM rowmq_groups g FORCE INDEX (PRIMARY)
 WHERE g.id IN :groups
-  AND (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND visible_at IS NOT NULL LIMIT 1 /*current*/) IS NULL
+  AND (SELECT seq FROM rowmq_pending WHERE group_id = g.id AND parked = 0 LIMIT 1 /*current*/) IS NULL
 /*current*/;
 
 -- name: unpark
@@ -138,7 +138,7 @@ STRAIGHT_JOIN rowmq_messages m FORCE INDEX (PRIMARY) ON m.seq = p.seq;
 
 -- name: take
 UPDATE rowmq_pending FORCE INDEX (PRIMARY)
-SET token = :token, attempts = attempts + 1, receives = receives + 1, consumer = :consumer, claimed_at = :now,
+SET token = :token, attempts = attempts + 1, receives = receives + 1, consumer = :consumer, claimed_at = :now, room = NULL,
     visible_at = CASE WHEN visible_at IS NULL THEN NULL
                       WHEN deadline > :now AND deadline < :until THEN deadline ELSE :until END,
     parked_until = CASE WHEN visible_at IS NOT NULL THEN NULL
@@ -189,7 +189,7 @@ SELECT p.seq, p.queue, p.priority, p.visible_at, p.parked_until, p.group_id, p.a
        p.claimed_at, p.deadline, p.source, m.created_at, m.group_name,
        m.id, m.body, m.`binary`, m.metadata
 FROM rowmq_pending p FORCE INDEX (rowmq_pending_group) STRAIGHT_JOIN rowmq_messages m ON m.seq = p.seq
-WHERE p.group_id = :group AND p.visible_at IS NULL AND p.seq > :after
+WHERE p.group_id = :group AND p.parked = 1 AND p.seq > :after
 ORDER BY p.seq LIMIT :limit FOR UPDATE;
 
 -- name: rate_lock
@@ -245,6 +245,21 @@ WHERE seq IN :seqs AND group_id IS NULL
   AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo)
 ORDER BY seq FOR UPDATE;
 
+-- The same in one statement with what finishes them, for a token that is theirs.
+-- name: ack_finish
+INSERT INTO rowmq_outcomes (seq, queue, state, finished_at, attempts, receives, token, consumer, started_at, source)
+SELECT seq, queue, 'done', COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
+       attempts, receives, token, consumer, claimed_at, source
+FROM rowmq_pending FORCE INDEX (PRIMARY)
+WHERE seq IN :seqs AND token = :token AND group_id IS NULL
+  AND queue NOT IN (SELECT id FROM rowmq_queues WHERE retention = 0 OR fifo)
+FOR UPDATE;
+
+-- What is owed and finished at once was finished just now.
+-- name: ack_finished
+SELECT p.seq FROM rowmq_pending p FORCE INDEX (PRIMARY) STRAIGHT_JOIN rowmq_outcomes o ON o.seq = p.seq
+WHERE p.seq IN :seqs AND p.token = :token;
+
 -- name: finish
 INSERT INTO rowmq_outcomes (seq, queue, state, reason, finished_at, attempts, receives, token, consumer, started_at, source)
 SELECT seq, queue, :state, :reason, COALESCE(:now, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))),
@@ -258,6 +273,10 @@ UPDATE rowmq_outcomes SET result = :result WHERE seq = :seq;
 DELETE gone
 FROM (SELECT seq FROM rowmq_pending FORCE INDEX (PRIMARY) WHERE seq IN :seqs ORDER BY seq LIMIT 4294967295) AS chosen
 STRAIGHT_JOIN rowmq_pending AS gone ON gone.seq = chosen.seq;
+
+-- One range of keys is read as such without being told to.
+-- name: unpend_run
+DELETE FROM rowmq_pending WHERE seq BETWEEN :first AND :last;
 
 -- name: forget
 UPDATE rowmq_messages FORCE INDEX (PRIMARY) SET body = NULL WHERE seq IN :seqs;
