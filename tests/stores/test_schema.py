@@ -30,6 +30,7 @@ OWN = {
     "postgres": {
         "insert",
         "insert_at_once",
+        "take_turn",
         "claim_at_once",
         "ack",
         "durability",

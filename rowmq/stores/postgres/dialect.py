@@ -40,6 +40,8 @@ from rowmq.stores.sql.floors import PRIORITIES
 from rowmq.stores.sql.queries import pyformat
 from rowmq.stores.sql.rows import leased
 
+TURN = "2s"
+"""How long a large claim waits for others' at most."""
 _TROUBLES = {
     "40001": Trouble.CONFLICT,  # serialization failure
     "40P01": Trouble.CONFLICT,  # deadlock
@@ -164,9 +166,12 @@ class PostgresDialect(Dialect):
 
     def claim_at_once(self, cursor: Cursor, asked: Plain, now: int | None) -> Taken | None:
         """The same, with the queue found and the rows leased."""
-        lease = asked.want.lease
-        with self._alone(cursor, believing=asked.want.limit >= MANY):
-            rows = cursor.all(
+        lease, large = asked.want.lease, asked.want.limit >= MANY
+        with (
+            self._alone(cursor, believing=large),
+            self._turn(cursor, asked.known, taken=large and asked.busy),
+        ):
+            cursor.run(
                 "claim_at_once",
                 name=asked.queue,
                 known=asked.known,
@@ -178,10 +183,26 @@ class PostgresDialect(Dialect):
                 token=asked.token,
                 now=now,
             )
+        rows = cursor.raw.fetchall()
         if not rows or rows[0][-1]:
             return None
         seq, queue, *_, max_attempts, _ = rows[0]
         return Taken(queue, max_attempts, None if seq is None else partial(leased, rows))
+
+    @contextmanager
+    def _turn(self, cursor: Cursor, queue: int, *, taken: bool) -> Iterator[None]:
+        """Let others end their claims before a statement that commits by itself, and send both together.
+
+        Claims that run beside each other all walk over what the others have locked and moved. Nothing
+        depends on the turn: a claim that has waited for too long is run again without one.
+        """
+        connection = cursor.connection
+        if not (taken and connection.autocommit and psycopg.capabilities.has_pipeline()):
+            yield
+            return
+        with connection.pipeline():
+            cursor.aside("take_turn", queue=queue, turn=TURN)
+            yield
 
     def ack(
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool

@@ -168,6 +168,11 @@ SET token = :token, attempts = attempts + 1, receives = receives + 1, consumer =
                         WHEN deadline > :now AND deadline < :until THEN deadline ELSE :until END
 WHERE seq = ANY(CAST(:seqs AS bigint[]));
 
+-- Before a large claim, and sent together with it: nobody holds a turn while a client thinks.
+-- name: take_turn
+SELECT set_config('lock_timeout', :turn, TRUE),
+       pg_advisory_xact_lock(hashtext('rowmq turns of ' || current_schema()), CAST(:queue AS integer));
+
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
 -- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now.

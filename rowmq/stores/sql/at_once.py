@@ -51,7 +51,7 @@ def claim_at_once(
         return None
     (want,), token = wants, secrets.token_bytes(16)
     start = floors.of(queue, now) if cursor.dialect.floors else BEGINNING
-    taken = _taken(cursor, Plain(name, queue, want, token, start), floors, now)
+    taken = _taken(cursor, Plain(name, queue, want, token, start, floors.is_busy(queue)), floors, now)
     if any(start) and taken is not None and taken.said is None:
         taken = _taken(cursor, Plain(name, queue, want, token, BEGINNING), floors, now)
     if taken is None:

@@ -73,6 +73,10 @@ class Cursor:
         rows: list[Row] = self.raw.fetchall()
         return rows
 
+    def aside(self, statement: str, **parameters: Any) -> None:
+        """Run a statement whose result nobody reads, on a cursor of its own."""
+        self.connection.cursor().execute(self._queries[statement], self._adapted(parameters))
+
     def one(self, statement: str, **parameters: Any) -> Row | None:
         """The first row, or None."""
         self.raw.execute(self._queries[statement], self._adapted(parameters))

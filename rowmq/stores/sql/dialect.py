@@ -93,6 +93,8 @@ class Plain(NamedTuple):
     want: "Want"
     token: bytes
     floors: Sequence[int]
+    busy: bool = False
+    """Whether the last claim got all it asked for."""
 
 
 class Taken(NamedTuple):
@@ -126,7 +128,7 @@ class Dialect(ABC):
         """An engine for this URL, with its options taken off."""
 
     def take_turn(self, cursor: "Cursor", queue: str) -> None:  # noqa: B027 - most need none
-        """Before a large claim: let others end theirs, where they would get in each other's way."""
+        """Before a large claim in a transaction: let others end theirs, where they would be in the way."""
 
     def guard(self, *, writes: bool) -> AbstractContextManager[object]:  # noqa: ARG002 - SQLite's differs
         """What this process holds from before a transaction begins until after it ends."""

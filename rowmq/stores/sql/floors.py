@@ -56,6 +56,10 @@ class Floors:
         """The queue that was last remembered by this name."""
         return self._ids.get(name)
 
+    def is_busy(self, queue: int) -> bool:
+        """Whether the last claim got all it asked for."""
+        return not self._short.get(queue, True)
+
     def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
         """Whether a claim may look from the beginning.
 

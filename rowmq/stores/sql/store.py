@@ -144,10 +144,10 @@ class SQLStore:
         return Push(cursor, now).run(batches) if pushed is None else [pushed]
 
     def _claim(self, cursor: Cursor, name: str, wants: Sequence[Want], now: int | None) -> Claimed:
-        if sum(want.limit for want in wants) >= MANY:
-            cursor.dialect.take_turn(cursor, name)
         if (taken := claim_at_once(cursor, name, wants, self._floors, now)) is not None:
             return taken
+        if sum(want.limit for want in wants) >= MANY:
+            cursor.dialect.take_turn(cursor, name)
         kept = queue_named(cursor, name, now)
         if has_no_rules(kept.queue):
             self._floors.name(name, kept.id)
