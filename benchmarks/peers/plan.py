@@ -34,6 +34,14 @@ class Plan(NamedTuple):
         """
         return self._replace(size=size, messages=min(self.messages, MOST // size))
 
+    def longer(self, times: int) -> Plan:
+        """The same with steps so many times as long.
+
+        >>> Plan(100_000, 5.0, 100).longer(4).seconds
+        20.0
+        """
+        return self._replace(messages=times * self.messages, seconds=times * self.seconds)
+
     def scaled(self, rate: float) -> int:
         """How many messages a system of that rate gets.
 

@@ -17,6 +17,9 @@ WAITING, FINISHED, BOTH, WORKERS, HELD = "waiting", "finished", "both", "workers
 SCENES = (WAITING, FINISHED, BOTH, WORKERS, HELD)
 EMPTY = "empty"
 """Not a scene: what an empty place with one worker reached in the same round, beside each scene's figure."""
+LONGER = 4
+"""Steps with several workers are so many times as long: a worker holds thousands of messages that the others
+wait for at the end, and sixteen would have had two claims each."""
 FILLING = 300.0
 """Seconds for which a place is filled at most: a system without batches may not get to the full number."""
 
@@ -55,7 +58,7 @@ class Scene(NamedTuple):
 
     def work(self) -> float:
         """Messages a second: as many as there are pushed again, so that the crowd stays as it is."""
-        count, _ = self.session.enqueue(self.messages, self.session.plan.batch)
+        count, _ = self.session.enqueue(self.messages, self.session.plan.batch, FILLING)
         return self.session.work(count).rate
 
 
@@ -65,7 +68,9 @@ class Stage:
     def __init__(self, system: System, spots: Places, plan: Plan, crowd: Crowd, stack: ExitStack) -> None:
         self._system, self._spots, self._plan, self._crowd, self._stack = system, spots, plan, crowd, stack
         session = self._opened(system.processes)
-        self.empty = Scene(session, plan.scaled(pilot(session)), {})
+        rate = pilot(session)
+        self.empty = Scene(session, plan.scaled(rate), {})
+        self._long = plan.longer(LONGER).scaled(rate)
 
     def scene(self, case: str) -> Scene:
         """One scene; Refused if the system has no such thing."""
@@ -78,7 +83,9 @@ class Stage:
         build = builders.get(case)
         session = self._opened(self._system.processes if build else int(case.partition(" ")[0]))
         pilot(session)
-        return Scene(session, self.empty.messages, build(session) if build else {})
+        if build is None:
+            return Scene(session, self._long, {})
+        return Scene(session, self.empty.messages, build(session))
 
     def _opened(self, processes: int) -> Session:
         system = self._system._replace(processes=processes)
