@@ -50,6 +50,9 @@ class Place:
         """Dead tuples, where there is such a thing."""
         return None
 
+    def look(self) -> None:
+        """Let the server see how full its tables are, which it does by itself only once a minute."""
+
     def rest(self) -> None:
         """Let the server finish what filling the place has left it to do, before anything is timed."""
 
@@ -72,6 +75,10 @@ class PostgresPlace(Place):
 
     def dead(self) -> int:
         return self._number("SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables")
+
+    def look(self) -> None:
+        with connect_postgres(self.url) as connection:
+            connection.execute("ANALYZE")
 
     def rest(self) -> None:
         with connect_postgres(self.url) as connection:

@@ -126,6 +126,7 @@ class Session:
 
     def work(self, count: int) -> Worked:
         """Let the workers handle and ack so many; then they stop, and nothing handled may be left."""
+        self.place.look()  # else it may take full tables for empty, and some plans never end
         rest = self.pushed - self._handled() - count
         base, marks = self._done(), [(len(each.ticks), each.done) for each in self.workers]
         started = time.monotonic_ns()
