@@ -10,7 +10,7 @@ import pytest
 from rowmq.core.delivery import Receipt, Settlement, Want
 from rowmq.core.outcome import ACK, Settled
 from rowmq.stores import open_store
-from rowmq.stores.mysql.dialect import LONG_RUN
+from rowmq.stores.mysql.dialect import LETTERS, LONG_RUN
 from rowmq.testing.build import messages, push, put_queue
 
 if TYPE_CHECKING:
@@ -81,6 +81,14 @@ def test_what_is_acked_is_read_as_a_range_however_small_the_table(store: SQLStor
     assert kinds(store, "unpend_run", first=seqs[0], last=seqs[-1]) == ["range"]
     assert kinds(store, "ack_finish", now=1, **held)[0] == "range"
     assert kinds(store, "ack_finished", **held) == ["range", "eq_ref"]
+
+
+def test_which_priorities_are_due_is_one_look_from_each_ones_floor(store: SQLStore) -> None:
+    push(store, *messages(MANY))
+    floors = {f"floor_{letter}": 1 for letter in LETTERS}
+    sql = f"EXPLAIN {store.database.queries['due_priorities']}"
+    rows = asked(store, sql, queue=1, now=2, **floors)[: len(LETTERS)]
+    assert [(row[3], row[5]) for row in rows] == [("range", "rowmq_pending_due")] * len(LETTERS)
 
 
 def test_acks_in_runs_and_alone_of_several_tokens_count_each_for_itself(store: SQLStore) -> None:

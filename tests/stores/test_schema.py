@@ -53,7 +53,7 @@ OWN = {
         "ack_finished",
         "unpend_run",
         "durability",
-        "priority_below",
+        "due_priorities",
         "pushed_after",
         "id_of",
         "seqs_of_ids",

@@ -34,6 +34,8 @@ FAR = 10_000
 """So many new messages are not looked through: the waiter wakes."""
 TURN = 2.0
 """Seconds that a large claim waits for others' at most. The turns are for speed, nothing depends on them."""
+LETTERS = "abcdefghi"
+"""The priorities above the lowest, from the highest on, in the names of parameters."""
 LONG_RUN = 50
 """Seqs in a row that are deleted as a range, with a statement of their own."""
 CHARSET = "utf8mb4"
@@ -151,11 +153,12 @@ class MySQLDialect(Dialect):
     ) -> list[tuple[Any, ...]]:
         """Lock one range of the index after the other, from the highest priority there is."""
         rows: list[tuple[Any, ...]] = []
-        priority = _below(cursor, queue, len(floors))
-        while priority is not None:
-            said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
-            rows += cursor.all("pick", queue=queue, priority=priority, **said)
-            priority = _below(cursor, queue, priority) if priority and len(rows) < limit else None
+        starts = {f"floor_{letter}": floor for letter, floor in zip(LETTERS, floors, strict=False)}
+        higher = cursor.all("due_priorities", queue=queue, now=now, **starts)
+        for priority in [*(row[0] for row in higher), 0]:
+            if len(rows) < limit:
+                said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
+                rows += cursor.all("pick", queue=queue, priority=priority, **said)
         return rows
 
     def ack(
@@ -332,9 +335,3 @@ def _unpend(cursor: Cursor, seqs: Sequence[int]) -> None:
     short = [seq for run in parts if len(run) < LONG_RUN for seq in run]
     if short:
         cursor.run("unpend", seqs=short)
-
-
-def _below(cursor: Cursor, queue: int, priority: int) -> int | None:
-    row = cursor.one("priority_below", queue=queue, below=priority)
-    found: int | None = row[0] if row else None
-    return found

@@ -115,10 +115,28 @@ UPDATE rowmq_pending FORCE INDEX (PRIMARY) SET visible_at = GREATEST(parked_unti
 
 -- Claim -------------------------------------------------------------------------------------------------
 
--- The highest priority below another. With a constant queue and limit this is one look into the index,
--- where DISTINCT and recursion would read every row.
--- name: priority_below
-SELECT MAX(priority) FROM rowmq_pending WHERE queue = :queue AND priority < :below;
+-- Which priorities but the lowest have something due. Each is one look into the index, from where the last claim ended: what is
+-- deleted stays there as long as anybody's transaction may still see it, and a look for the highest one would walk over all that.
+-- name: due_priorities
+(SELECT 9 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 9 AND visible_at >= :floor_a AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 8 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 8 AND visible_at >= :floor_b AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 7 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 7 AND visible_at >= :floor_c AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 6 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 6 AND visible_at >= :floor_d AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 5 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 5 AND visible_at >= :floor_e AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 4 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 4 AND visible_at >= :floor_f AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 3 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 3 AND visible_at >= :floor_g AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 2 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 2 AND visible_at >= :floor_h AND visible_at <= :now LIMIT 1)
+UNION ALL (SELECT 1 AS priority FROM rowmq_pending FORCE INDEX (rowmq_pending_due)
+ WHERE queue = :queue AND priority = 1 AND visible_at >= :floor_i AND visible_at <= :now LIMIT 1)
+ORDER BY priority DESC;
 
 -- One range of the index for each priority. Asking for all at once by time would walk over everything
 -- that is scheduled for later. Rows are locked inside, because a join would lock the messages too; those are read
