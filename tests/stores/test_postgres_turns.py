@@ -14,7 +14,7 @@ from rowmq.stores.postgres import dialect
 from rowmq.stores.sql.dialect import MANY
 from rowmq.testing.build import messages, push, put_queue
 from tests.runtime.working import eventually
-from tests.servers import connect_postgres, fresh_postgres_schema
+from tests.servers import connect_postgres
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,15 +32,9 @@ TAKE = (
 
 
 @pytest.fixture
-def url(postgres_url: str) -> Iterator[str]:
-    with fresh_postgres_schema(postgres_url) as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[Store]:
+def store(postgres_url: str) -> Iterator[Store]:
     """A store whose queue is busy: its last claim got all it asked for."""
-    with closing(open_store(url)) as opened:
+    with closing(open_store(postgres_url)) as opened:
         put_queue(opened)
         push(opened, *messages(4 * MANY))
         assert [found(opened, MANY), found(opened, MANY)] == [MANY, MANY]
@@ -55,9 +49,11 @@ def turns(connection: Any, *, granted: bool) -> int:
     return int(connection.execute(TURNS.format(granted)).fetchone()[0])
 
 
-def test_a_large_claim_waits_for_its_turn(store: Store, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_claim_waits_for_its_turn(
+    store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dialect, "TURN", "30s")
-    with ThreadPoolExecutor(1) as pool, connect_postgres(url) as other:
+    with ThreadPoolExecutor(1) as pool, connect_postgres(postgres_url) as other:
         other.execute(TAKE)
         claim = pool.submit(found, store, MANY)
         eventually(lambda: turns(other, granted=False), "the wait for a turn")
@@ -69,10 +65,10 @@ def test_a_large_claim_waits_for_its_turn(store: Store, url: str, monkeypatch: p
 
 
 def test_a_claim_that_has_waited_too_long_goes_on_without_a_turn(
-    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dialect, "TURN", "20ms")
-    with connect_postgres(url) as other:
+    with connect_postgres(postgres_url) as other:
         other.execute(TAKE)
         assert [found(store, MANY), found(store, 2 * MANY)] == [MANY, MANY]
         assert turns(other, granted=True) == 1, "that of the other one"
@@ -80,9 +76,7 @@ def test_a_claim_that_has_waited_too_long_goes_on_without_a_turn(
         assert (stats.leased, stats.ready) == (4 * MANY, 0)
 
 
-def test_a_queue_that_is_not_busy_asks_for_no_turn(
-    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queue_that_is_not_busy_asks_for_no_turn(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(store, 3 * MANY) == 2 * MANY
     monkeypatch.setattr(dialect, "TURN", "no such time")
     push(store, *messages(MANY))
