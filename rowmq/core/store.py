@@ -300,6 +300,9 @@ class Store(Protocol):
     consumers: Consumers
     schedules: Schedules
     history: History
+    abreast: int
+    """How many large claims one worker should have under way at once: more than one where the database is
+    busy with one while the worker reads another."""
 
     def now(self) -> datetime:
         """What the store's clock says: the moment that ``now=None`` stands for."""

@@ -23,7 +23,12 @@ class WorkerConfig:
     """What ``rowmq work`` runs with."""
 
     concurrency: int = option(8, "How many handlers run at once in one process.", least=1)
-    buffer: int = option(2000, "How many claimed messages may wait for a handler.", least=1)
+    buffer: int = option(
+        2000,
+        "How many claimed messages may wait for a handler; on PostgreSQL, while quick messages are plenty,"
+        " one batch more.",
+        least=1,
+    )
     batch: int = option(1000, "How many messages one claim takes at most.", least=1, most=100_000)
     poll: float = option(1.0, "Seconds between looks at queues that have nothing.", least=0.001)
     lease: float | None = option(

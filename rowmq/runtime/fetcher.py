@@ -9,6 +9,7 @@ from rowmq.core.delivery import Delivery, Want
 from rowmq.core.errors import QueueNotFound, StoreError
 from rowmq.core.queue import Queue
 from rowmq.core.store import Store
+from rowmq.runtime.claims import Claims
 from rowmq.runtime.desk import Desk
 from rowmq.runtime.log import event
 from rowmq.runtime.terms import Terms
@@ -24,6 +25,10 @@ LOOKS = 20
 """Looks that find nothing before a queue counts as empty, if there are conditions: each is bounded."""
 KEPT_IDLE, KEPT_BUSY = 1.0, 5.0
 """Seconds for which a queue's settings are believed."""
+LARGE = 100
+"""Messages of a claim beside which another one is worth having under way."""
+BRIEF = 0.05
+"""Seconds of such a claim at most: one that takes longer waits for others', as one more would."""
 
 
 class Source:
@@ -47,6 +52,9 @@ class Source:
 class Fetcher:
     """One thread that claims from every queue with room, and sleeps when there is nothing.
 
+    With ``abreast`` there are more, which sleep until large claims come back full and then claim beside the
+    first; what they get may reach the hands in another order.
+
     ``deliver`` gets what was claimed, for how long, and when the claim began; ``idle`` says whether nothing
     is held, and ``behind`` whether more is finished than settlements keep up with.
     """
@@ -60,36 +68,41 @@ class Fetcher:
         deliver: Callable[[Source, Sequence[Delivery], timedelta, float], object],
         idle: Callable[[], bool],
         behind: Callable[[], bool],
+        abreast: int,
     ) -> None:
         self._store, self._desk, self._sources, self._terms = store, desk, sources, terms
         self._deliver, self._idle, self._behind = deliver, idle, behind
         self._stop = threading.Event()
-        self._claiming = threading.Lock()
+        self._claims = Claims()
         self._pause = 0.0
         self._in_vain = 0
         self.on_empty: Callable[[], object] | None = None
         """Called when nothing was held and a look at every queue has found nothing."""
-        self._thread = threading.Thread(target=self._run, name="rowmq-fetcher", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, args=(look,), name="rowmq-fetcher", daemon=True)
+            for look in [self._look, *[self._look_beside] * (abreast - 1)]
+        ]
 
     def start(self) -> None:
         """Begin."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
-        """Claim no more. A claim under way is delivered first; the thread ends when it has slept."""
+        """Claim no more. Claims under way are delivered first; the threads end when they have slept."""
         self._stop.set()
         self._desk.room.set()
-        with self._claiming:
-            pass
+        self._claims.close()
 
     def join(self) -> None:
-        """Wait until the thread has ended."""
-        self._thread.join(2 * NAP)
+        """Wait until the threads have ended."""
+        for thread in self._threads:
+            thread.join(2 * NAP)
 
-    def _run(self) -> None:
+    def _run(self, look: Callable[[], object]) -> None:
         while not self._stop.is_set():
             try:
-                self._look()
+                look()
                 self._pause = 0.0
             except StoreError as error:
                 self._store_away(error)
@@ -109,14 +122,22 @@ class Fetcher:
         """Claim once from every queue, and rest if nothing came."""
         for source in self._sources:
             source.refresh(KEPT_BUSY)
-        idle = self._idle()  # asked before: what is settled meanwhile may be there to be claimed again
+        # Asked before: what is settled meanwhile may be there to be claimed again.
+        idle, before = self._idle(), self._claims.found
         found, full = self._round()
         self._in_vain = 0 if found else self._in_vain + 1
         if found:
             return
-        if idle and not full and self.on_empty is not None and self._is_empty():
+        quiet = idle and not full and self._claims.is_quiet(before)
+        if quiet and self.on_empty is not None and self._is_empty():
             self.on_empty()
         self._rest(full=full)
+
+    def _look_beside(self) -> None:
+        """Claim once more from every queue while there is plenty; the first thread does all the rest."""
+        self._claims.wait_for_plenty()
+        if not self._round(least=LARGE)[0]:
+            self._desk.room.wait(self._terms.poll)
 
     def _is_empty(self) -> bool:
         """Whether nothing came because nothing is there."""
@@ -129,15 +150,17 @@ class Fetcher:
         limited = [source.queue for source in self._sources if source.settings.rate is not None]
         return any(self._store.queues.stats(queue).ready for queue in limited)
 
-    def _round(self) -> tuple[int, bool]:
+    def _round(self, least: int = 1) -> tuple[int, bool]:
         """Claim once from every queue that has room: how many came, and whether one had none."""
         found, full = 0, False
         self._desk.room.clear()
+        if self._stop.is_set():
+            self._desk.room.set()  # nobody is to wait any more
         behind = self._behind()
         for source in self._sources:
             room = 0 if behind else self._desk.wanted(source.queue)
-            full = full or not room
-            if room:
+            full = full or room < least
+            if room >= least:
                 found += self._claim(source, min(room, self._terms.batch))
         return found, full
 
@@ -154,7 +177,7 @@ class Fetcher:
             since=terms.since,
             until=terms.until,
         )
-        with self._claiming:
+        with self._claims.under_way():
             if self._stop.is_set():
                 return 0
             began = time.monotonic()
@@ -164,6 +187,8 @@ class Fetcher:
                 return 0  # deleted under us, and maybe made again
             if found:
                 self._deliver(source, found, lease, began)
+            brief = time.monotonic() - began < BRIEF
+            self._claims.ended(len(found), plenty=brief and LARGE <= limit == len(found))
             return len(found)
 
     def _rest(self, *, full: bool) -> None:
@@ -189,6 +214,7 @@ class Fetcher:
     def _store_away(self, error: StoreError) -> None:
         if self._stop.is_set():
             return
+        self._claims.ended(0, plenty=False)  # one thread is enough to find out when it is back
         self._pause = min(2 * self._pause or 0.1, LONGEST_PAUSE)
         event(self._terms.logger, "warning", "worker.store_away", worker=self._terms.name, error=str(error))
         self._stop.wait(self._pause)

@@ -179,6 +179,7 @@ class Worker:
             self._deliver,
             idle=lambda: not self._held,
             behind=self._settler.is_behind,
+            abreast=min(store.abreast, self._fewest_hands()),
         )
         self._keeper = Keeper(store, self, self.name, self.queues, terms.logger)
         self._upkeep = Upkeep(
@@ -190,6 +191,11 @@ class Worker:
         for queue in self.queues:
             for task, job in self._registry.jobs(queue).items():
                 self._lane(queue, job, task)
+
+    def _fewest_hands(self) -> int:
+        """How many hands the narrowest job has: a single one should get its messages in order."""
+        jobs = [job for queue in self.queues for job in self._registry.jobs(queue).values()]
+        return min([self._terms.concurrency, *(job.concurrency for job in jobs if job.concurrency)])
 
     def _lane(self, queue: str, job: Job, task: str | None) -> Lane:
         """Make the lane of a queue's handler, or of a task, which may turn up in any queue, at any time."""

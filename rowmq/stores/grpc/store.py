@@ -35,6 +35,7 @@ class GrpcStore:
     consumers: core.Consumers
     schedules: core.Schedules
     history: core.History
+    abreast = 1
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -37,6 +37,7 @@ class MemoryStore(Role):
     schedules: Schedules
     history: History
     monitor: Monitor
+    abreast = 1
 
     def __init__(self, clock: Callable[[], datetime] | None = None) -> None:
         super().__init__(Tables() if clock is None else Tables(clock))

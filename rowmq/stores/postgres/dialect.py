@@ -75,6 +75,7 @@ class PostgresDialect(Dialect):
     package = "rowmq.stores.postgres"
     style = staticmethod(pyformat)
     floors = True
+    abreast = 2
 
     def __init__(self) -> None:
         self._listener = Listener()

@@ -39,6 +39,8 @@ LAYOUT = b"1"
 class RedisStore:
     """A :class:`rowmq.core.store.Store` on a Redis server, under a prefix of its own."""
 
+    abreast = 1
+
     def __init__(self, url: URL, *, migrate: bool = True, check: bool = True) -> None:
         self.server = Server(options_of(url))
         self.queues: Queues = RedisQueues(self.server)

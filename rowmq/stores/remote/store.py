@@ -57,6 +57,7 @@ class RemoteStore(Role):
     consumers: Consumers
     schedules: Schedules
     history: History
+    abreast = 1
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)

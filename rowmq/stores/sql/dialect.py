@@ -122,6 +122,8 @@ class Dialect(ABC):
     style: Callable[[str], str]
     floors: bool = False
     """Whether claims start where the last one ended, to skip what vacuum has not removed yet."""
+    abreast: int = 1
+    """How many large claims one worker should have under way at once."""
 
     @abstractmethod
     def engine(self, url: URL) -> Engine:

@@ -44,6 +44,7 @@ class SQLStore:
 
     def __init__(self, dialect: Dialect, url: URL, *, migrate: bool = True, check: bool = True) -> None:
         self.database = Database(dialect, url)
+        self.abreast = dialect.abreast
         self.migrator = Migrator(self.database)
         self.queues: Queues = SQLQueues(self.database)
         self.topics: Topics = SQLTopics(self.database)
