@@ -66,7 +66,7 @@ def options_of(asked: argparse.Namespace) -> Options:
     """What a run is to do: a quick one is small, has one size and no crowds."""
     plan = Plan(
         messages=asked.messages or (20_000 if asked.quick else 100_000),
-        seconds=asked.seconds or (1.0 if asked.quick else 3.0),
+        seconds=asked.seconds or (1.0 if asked.quick else 1.5),
         paced=20 if asked.quick else 60,
     )
     sizes = asked.size or (list(SIZES)[:1] if asked.quick else SIZES)
@@ -108,8 +108,12 @@ def parser() -> argparse.ArgumentParser:
     add("--scene", action="append", choices=SCENES, help="which scenes of the long matrix (all)")
     add("--matrix-peers", type=int, default=2, help="peers of a store in the long matrix, the best (2)")
     add("--messages", type=int, help="messages a step, at most (100000)")
-    add("--seconds", type=float, help="about the seconds a step should take (3)")
-    add("--rounds", type=int, help="rounds of everything (3; at most 2 at sizes other than 200 B)")
+    add("--seconds", type=float, help="about the seconds a step should take (1.5)")
+    add(
+        "--rounds",
+        type=int,
+        help="rounds of everything (3; at most 2 at sizes other than 200 B and in the long matrix)",
+    )
     add("--waiting", type=int, default=1_000_000, help="messages that wait in the crowded case")
     add("--finished", type=int, default=5_000_000, help="finished messages in the crowded case")
     add("--fifo", type=int, default=FIFO, help="messages that wait in the SQS FIFO queue")

@@ -80,9 +80,11 @@ def _said(bar: Bar, unit: str) -> str:
 def number(value: float) -> str:
     """A number as people read it.
 
-    >>> number(31234.5), number(74.2), number(1.234)
-    ('31,200', '74', '1.2')
+    >>> number(31234.5), number(74.2), number(1.234), number(0.215)
+    ('31,200', '74', '1.2', '0.21')
     """
     if value >= 1000:  # noqa: PLR2004 - three digits are more than such a figure has
         return f"{float(f'{value:.3g}'):,.0f}"
-    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"  # noqa: PLR2004 - as above
+    if value >= 10:  # noqa: PLR2004 - as above
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2f}"

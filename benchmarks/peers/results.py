@@ -71,6 +71,10 @@ class Results:
         """Forget what went wrong in a case, to try it again."""
         self.troubles = _others(self.troubles, store=store, system=system, case=case)
 
+    def supersede(self, part: Entry) -> None:
+        """Forget the parts before this one that measured nothing else: of their figures none is left."""
+        self.parts = [each for each in self.parts if each is part or not _covers(part, each)]
+
     def describe(self, entry: Entry) -> None:
         """Note a system's version and settings, in place of what was noted before."""
         known = {"store": entry["store"], "system": entry["system"]}
@@ -82,6 +86,16 @@ class Results:
         known = {"store": entry["store"], "system": entry["system"]}
         if len(_others(self.systems, **known)) == len(self.systems):
             self.missing = [*_others(self.missing, **known), entry]
+
+
+def _covers(part: Entry, other: Entry) -> bool:
+    """Whether a part measured all that another one had."""
+
+    def cases(entry: Entry) -> set[str]:
+        # What a scene says of itself in brackets does not count.
+        return {*entry["sizes"], *(each.partition(" (")[0] for each in entry["scenes"])}
+
+    return bool(part["store"] == other["store"] and cases(part) >= cases(other))
 
 
 def _others(entries: Iterable[Entry], **known: str) -> list[Entry]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple
 
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
-from benchmarks.peers.catalogue import BARE, OURS, System
+from benchmarks.peers.catalogue import BARE, OURS, SYSTEMS, System
 from benchmarks.peers.install import HERE, CannotBeHad, install
 from benchmarks.peers.machine import machine, moment
 from benchmarks.peers.measure import Figures, bulk, limits, pilot, whole
@@ -39,7 +39,7 @@ class Options(NamedTuple):
     """Whether rounds that are there already are kept."""
 
     def rounds_of(self, case: str) -> int:
-        """Other sizes than the main one have fewer rounds."""
+        """Other sizes than the main one, and scenes, have fewer rounds."""
         return self.rounds if case == MAIN else min(self.rounds, 2)
 
     def about(self) -> dict[str, object]:
@@ -81,7 +81,15 @@ class Run:
                 part = {"store": store, **moment(), **machine(), **self.options.about()}
                 self.results.parts.append(part)
                 self._store(spots, [system for system in ready if system.store == store])
+                self._supersede(part)
         self._keep(self.results)
+
+    def _supersede(self, part: dict[str, object]) -> None:
+        """Forget earlier parts of which nothing is left, once all of a store has been measured anew."""
+        asked = {system.name for system in self.options.systems if system.store == part["store"]}
+        known = {system.name for system in SYSTEMS if system.store == part["store"]}
+        if asked == known and not self.options.resume:
+            self.results.supersede(part)
 
     def _installed(self, system: System) -> bool:
         self._progress.say(f"{system.store}, {system.name}: installing, asking for its settings")
@@ -170,9 +178,9 @@ class Run:
     # ---- the long matrix --------------------------------------------------------------------------------
 
     def _matrix(self, spots: Places, system: System) -> None:
-        crowd, rounds = self.options.crowd or Crowd(), self.options.rounds
+        crowd = self.options.crowd or Crowd()
         cases = crowd.cases(system, spots.kind)
-        missing = [case for case in cases if self._missing(spots, system, case, rounds)]
+        missing = [case for case in cases if self._missing(spots, system, case, self.options.rounds_of(case))]
         # While a transaction is held open InnoDB removes nothing anywhere: nothing else is measured then.
         for some in ([each for each in missing if each != HELD], [each for each in missing if each == HELD]):
             if some:
@@ -181,7 +189,7 @@ class Run:
 
     def _scenes(self, spots: Places, system: System, made: Stage, cases: Sequence[str]) -> None:
         """Build scenes, and measure them round by round beside an empty place."""
-        scenes, rounds = dict[str, Scene](), range(self.options.rounds)
+        scenes, rounds = dict[str, Scene](), range(self.options.rounds_of(cases[0]))
         before = [made.empty.work() for _ in rounds] if HELD in cases else []
         for case in cases:
             self._progress.say(f"{spots.kind}, {case}: filling for {system.name}")

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.peers import run as running
 from benchmarks.peers.__main__ import main, options_of, parser
-from benchmarks.peers.catalogue import BARE, OURS, System
+from benchmarks.peers.catalogue import BARE, OURS, System, chosen
 from benchmarks.peers.figures import Record
 from benchmarks.peers.measure import Figures
 from benchmarks.peers.place import Places
@@ -20,6 +20,11 @@ from benchmarks.peers.scenes import SCENES, Crowd
 
 SYSTEMS = [System("sqlite", OURS, "rowmq_adapter.py"), System("sqlite", "huey", "huey_adapter.py")]
 PLAN = Plan(messages=10, seconds=1.0, paced=1)
+
+
+def part(store: str, sizes: list[str], scenes: list[str] | None = None) -> dict[str, Any]:
+    """An earlier part, as far as it is looked at."""
+    return {"store": store, "sizes": sizes, "scenes": scenes or []}
 
 
 def rows(results: Results) -> dict[tuple[str, str], list[float | None]]:
@@ -79,6 +84,27 @@ def test_a_run_that_is_not_resumed_measures_anew_and_keeps_what_it_was_not_asked
     run.all()
     assert run.results.book.get("redis", OURS, "200 B", "work") is not None
     assert rows(run.results)[OURS, "200 B"] == [1.0, 4.0]
+
+
+def test_a_part_of_which_nothing_is_left_is_forgotten() -> None:
+    first = Counted(Results(), systems=chosen(stores=("sqlite",), names=(), quick=False))
+    first.results.parts = [part("sqlite", ["200 B"]), part("sqlite", ["2 KB"]), part("redis", ["200 B"])]
+    first.results.parts += [part("sqlite", ["200 B"], ["held"]), part("sqlite", [], [])]
+    first.all()
+    kept = [(each["store"], each["sizes"], each["scenes"]) for each in first.results.parts]
+    assert kept == [
+        ("sqlite", ["2 KB"], []),
+        ("redis", ["200 B"], []),
+        ("sqlite", ["200 B"], ["held"]),
+        ("sqlite", ["200 B"], []),
+    ]
+
+
+def test_a_run_of_some_systems_leaves_the_parts_before_it() -> None:
+    some = Counted(Results())
+    some.results.parts = [part("sqlite", ["200 B"])]
+    some.all()
+    assert len(some.results.parts) == 2
 
 
 def test_a_scene_that_cannot_be_built_or_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
