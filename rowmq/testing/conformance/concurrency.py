@@ -59,6 +59,17 @@ def test_no_message_is_claimed_twice(store: Store) -> None:
     assert set(taken) == set(ids(given))
 
 
+def test_as_many_large_claims_as_a_store_says_may_be_under_way_at_once(store: Store) -> None:
+    put_queue(store)
+    given = messages(250)
+    push(store, *given)
+    assert store.abreast >= 1
+    taken = [each for held in together(*[partial(claim, store, 100)] * store.abreast) for each in ids(held)]
+    taken += ids(claim(store, 250))
+    assert len(taken) == len(given)
+    assert set(taken) == set(ids(given))
+
+
 def test_no_message_is_lost_or_doubled_between_pushers_and_claimers(store: Store) -> None:
     put_queue(store)
 
