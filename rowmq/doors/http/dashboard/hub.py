@@ -31,10 +31,15 @@ class Viewer(Watching):
     """Somebody who watches: what he was sent, and what he is to be sent next."""
 
     def __init__(self) -> None:
-        self.over = False
+        self._ended = False
         self._sent: dict[str, Cell] = {}
         self._next: list[bytes] = []
         self._woken = asyncio.Event()
+
+    @property
+    def over(self) -> bool:
+        """Whether his stream is to end: not before he was sent all that was said to him."""
+        return self._ended and not self._next
 
     def is_known(self) -> bool:
         """Whether he may still watch."""
@@ -62,7 +67,7 @@ class Viewer(Watching):
 
     def end(self) -> None:
         """Let his stream end."""
-        self.over = True
+        self._ended = True
         self._woken.set()
 
     async def take(self, patience: float) -> bytes:

@@ -1,5 +1,6 @@
 """Pages that stay current: what comes to who watches, and what becomes of those who leave."""
 
+import asyncio
 import logging
 import socket
 import time
@@ -128,6 +129,16 @@ def test_a_stream_ends_when_its_token_is_revoked(mq: Client, tmp_path: Path) -> 
         write_tokens(path, token_text("bob", "bob", None, read=["*"]))
         stream.next("over")
         assert stream.ended.wait(30)
+
+
+def test_a_viewer_is_told_why_before_his_stream_ends() -> None:
+    async def told() -> tuple[bool, bytes, bool]:
+        viewer = hub.Viewer()
+        viewer.say("over", None)
+        viewer.end()
+        return viewer.over, await viewer.take(SOON), viewer.over
+
+    assert asyncio.run(told()) == (False, b"event: over\ndata: null\n\n", True)
 
 
 def test_a_viewer_who_hangs_up_is_forgotten_and_nobody_looks_any_more(
