@@ -53,6 +53,9 @@ class Place:
     def look(self) -> None:
         """Let the server see how full its tables are, which it does by itself only once a minute."""
 
+    def begin(self) -> None:
+        """Let a step of a scene begin with no work left by others, whatever scene was before it."""
+
     def rest(self) -> None:
         """Let the server finish what filling the place has left it to do, before anything is timed."""
 
@@ -80,10 +83,14 @@ class PostgresPlace(Place):
         with connect_postgres(self.url) as connection:
             connection.execute("ANALYZE")
 
+    def begin(self) -> None:
+        # A checkpoint comes after half a gigabyte of log: else always in the same scene of a round.
+        with connect_postgres(self.url) as connection:
+            connection.execute("CHECKPOINT")
+
     def rest(self) -> None:
         with connect_postgres(self.url) as connection:
             connection.execute("VACUUM ANALYZE")
-            connection.execute("CHECKPOINT")
 
     def _number(self, query: str) -> int:
         with connect_postgres(self.url) as connection:

@@ -18,6 +18,7 @@ from benchmarks.peers.targets import TARGETS
 RATES = ("enqueue, single", "enqueue, batch", "work", "round trips", "cycle", "cycle, FIFO")
 LIMITED = RATES[:4]
 COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory", "stop")
+SIZED = ("enqueue, batch", "client CPU", "server CPU", "bytes")
 LATENCIES = {
     f"{load}, from {start}, {part}": f"latency {load}{' from return' if start == 'return' else ''}, {part}"
     for load in ("idle", "half load")
@@ -50,6 +51,7 @@ where there was one round). A step has as many messages as a system handles in a
 the number given, and handles all of them. In parts that say so PostgreSQL analyzes its tables before a step,
 as autovacuum would within a minute: without that some take a plan made for an empty table, and are slow or
 stand still. Beside a transaction held open nothing else is measured; an empty place is measured before it.
+Each step in a crowd or with more workers begins after a checkpoint of PostgreSQL's.
 
 The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts, and
 ends when as many are acked as were to be handled: with the last handler if that is so a moment later (50 ms),
@@ -173,6 +175,17 @@ def _sizes(store: str, book: Book) -> Iterator[str]:
         yield from head("system", *held)
         for name in book.systems(store, *held):
             yield row(name, *(spread(book.get(store, name, size, "work")) for size in held))
+        yield from _sized(store, book, held[1:])
+
+
+def _sized(store: str, book: Book, sizes: Sequence[str]) -> Iterator[str]:
+    """What else is known at other sizes: batches a second, and what a message costs."""
+    yield "\nEnqueue/s in batches, and costs as above:\n"
+    columns = [(size, each) for size in sizes for each in SIZED]
+    yield from head("system", *(f"{each}, {size}" for size, each in columns))
+    for name in book.systems(store, *sizes):
+        if name != BARE:
+            yield row(name, *(spread(book.get(store, name, *column)) for column in columns))
 
 
 def _crowd(store: str, book: Book) -> Iterator[str]:

@@ -58,6 +58,7 @@ class Scene(NamedTuple):
 
     def work(self) -> float:
         """Messages a second: as many as there are pushed again, so that the crowd stays as it is."""
+        self.session.place.begin()
         count, _ = self.session.enqueue(self.messages, self.session.plan.batch, FILLING)
         return self.session.work(count).rate
 

@@ -196,6 +196,7 @@ def results() -> Results:
             work("huey", 7.0, 8.0, case="2 KB"),
             work(BARE, 1200.0, 1400.0, case="2 KB"),
             work(OURS, 90.0, case="20 KB"),
+            Record("sqlite", "huey", "2 KB", "client CPU", [0.5, 0.7]),
             work(OURS, 400.0, 500.0, case="waiting"),
             Record("sqlite", OURS, "waiting", "empty", [500.0, 500.0]),
             Record("sqlite", OURS, "waiting", "waiting", [1_000_000]),
@@ -230,6 +231,7 @@ def test_a_report_has_a_row_for_everybody_who_was_measured_in_any_case(report: P
     page = (report / "peers.md").read_text()
     assert "| huey | 15 (10-20) | 7.5 (7.0-8.0) | - |" in page
     assert "| RowMQ | 2,000 (1,000-3,000) | 650 (600-700) | 90 |" in page
+    assert "| huey | - | 0.60 (0.50-0.70) | - | - | - | - | - | - |" in page
 
 
 def test_a_report_says_what_a_crowd_leaves_and_how_large_it_was(report: Path) -> None:
