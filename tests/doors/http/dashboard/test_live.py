@@ -4,7 +4,7 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ import httpx
 import pytest
 
 from rowmq.core.monitor import Counts, Monitor
+from rowmq.core.queue import Queue
 from rowmq.doors.http.access import Tokens
 from rowmq.doors.http.dashboard import hub
 from rowmq.doors.http.dashboard.board import Board
 from rowmq.doors.http.dashboard.links import link
+from rowmq.doors.http.dashboard.look import Scope
 from rowmq.doors.http.dashboard.words import key
 from rowmq.doors.http.settings import Settings
 from rowmq.runtime.client import Client
@@ -131,9 +133,19 @@ def test_a_stream_ends_when_its_token_is_revoked(mq: Client, tmp_path: Path) -> 
         assert stream.ended.wait(30)
 
 
+class Anybody(hub.Viewer):
+    """A viewer of no page at all."""
+
+    def choose(self, queues: Sequence[Queue]) -> Sequence[Queue]:
+        return queues
+
+    def scope(self, queues: Sequence[Queue]) -> Scope:
+        raise NotImplementedError
+
+
 def test_a_viewer_is_told_why_before_his_stream_ends() -> None:
     async def told() -> tuple[bool, bytes, bool]:
-        viewer = hub.Viewer()
+        viewer = Anybody()
         viewer.say("over", None)
         viewer.end()
         return viewer.over, await viewer.take(SOON), viewer.over
