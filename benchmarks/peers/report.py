@@ -53,8 +53,8 @@ as autovacuum would within a minute: without that some take a plan made for an e
 stand still. Beside a transaction held open nothing else is measured; an empty place is measured before it.
 Each step in a crowd or with more workers begins after a checkpoint of PostgreSQL's.
 
-The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts, and
-ends when as many are acked as were to be handled: with the last handler if that is so a moment later (50 ms),
+The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts (with
+the start, where more than a quarter was handled by then: batches too large to tell more), and ends when as many are acked as were to be handled: with the last handler if that is so a moment later (50 ms),
 else when it is. Then the worker is stopped (the seconds are told), and it is checked that nothing is left.
 The bare loop sends the store's own statements through the driver, in one connection, with nothing around
 them: the limit. On Redis it is three small scripts that know leases and tokens and keep no history.

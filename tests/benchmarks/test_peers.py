@@ -102,8 +102,11 @@ def test_who_is_behind_with_acks_pays_for_the_time_until_they_are_made() -> None
     assert span(ticks, 100, started=0, acked=0) == Span(messages=90, seconds=2.0)
 
 
-def test_a_step_that_is_over_at_once_is_timed_from_its_start() -> None:
-    assert span([[(3_000_000_000, 100)]], 100, started=1_000_000_000) == Span(messages=100, seconds=2.0)
+def test_a_step_of_which_much_came_at_once_is_timed_from_its_start() -> None:
+    second = 1_000_000_000
+    assert span([[(3 * second, 100)]], 100, started=second) == Span(messages=100, seconds=2.0)
+    assert span([[(3 * second, 26), (4 * second, 100)]], 100, started=second) == Span(100, 3.0)
+    assert span([[(3 * second, 25), (4 * second, 100)]], 100, started=second) == Span(75, 1.0)
 
 
 def test_a_slow_system_gets_fewer_messages_instead_of_less_time() -> None:
