@@ -1,11 +1,11 @@
 """When workers had handled how much, read off their ticks: nobody is asked anything while they handle.
 
-The clock is the same for every system. It starts when a tenth has been handled, so that nobody's start counts
-and what was taken before counts no more than its share; with the start itself if so much came at once that it
-was a quarter by then, and the rest would be too few to tell. It ends when as many are acked as were to be handled.
-Whether they are is asked for the first time a moment after the last handler: if so, the clock has ended with
-that handler, and the few acks after it are made up for by those of the first tenth. Who is behind with acks
-pays for all the time until they are made.
+The clock is the same for every system. It starts when a tenth has been handled, so that nobody's start
+counts and what was taken before counts no more than its share; with the start itself if so much came at once
+that it was a quarter by then, and the rest would be too few to tell. It ends when as many are acked as were
+to be handled. Whether they are is asked for the first time a moment after the last handler: if so, the clock
+has ended with that handler, and the few acks after it are made up for by those of the first tenth. Who is
+behind with acks pays for all the time until they are made.
 """
 
 from __future__ import annotations

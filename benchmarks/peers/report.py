@@ -44,20 +44,21 @@ def write(results: Results, page: Path, folder: Path) -> None:
 
 HEAD = """# RowMQ beside its peers
 
-Written by `python -m benchmarks.peers`, which measures all of it on the same private servers; do not edit it.
-All systems of a store run in turn in each round. Figures are medians with the range of the rounds; a ratio is
-the median of the rounds' own ratios, and a tie where they lie on both sides of 1 or within 5 % of it (15 %
-where there was one round). A step has as many messages as a system handles in about the seconds given, up to
-the number given, and handles all of them. In parts that say so PostgreSQL analyzes its tables before a step,
-as autovacuum would within a minute: without that some take a plan made for an empty table, and are slow or
-stand still. Beside a transaction held open nothing else is measured; an empty place is measured before it.
-Each step in a crowd or with more workers begins after a checkpoint of PostgreSQL's.
+Written by `python -m benchmarks.peers`, which measures all of it on the same private servers; do not edit
+it. All systems of a store run in turn in each round. Figures are medians with the range of the rounds; a
+ratio is the median of the rounds' own ratios, and a tie where they lie on both sides of 1 or within 5 % of
+it (15 % where there was one round). A step has as many messages as a system handles in about the seconds
+given, up to the number given, and handles all of them. In parts that say so PostgreSQL analyzes its tables
+before a step, as autovacuum would within a minute: without that some take a plan made for an empty table,
+and are slow or stand still. Beside a transaction held open nothing else is measured; an empty place is
+measured before it. Each step in a crowd or with more workers begins after a checkpoint of PostgreSQL's.
 
 The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts (with
-the start, where more than a quarter was handled by then: batches too large to tell more), and ends when as many are acked as were to be handled: with the last handler if that is so a moment later (50 ms),
-else when it is. Then the worker is stopped (the seconds are told), and it is checked that nothing is left.
-The bare loop sends the store's own statements through the driver, in one connection, with nothing around
-them: the limit. On Redis it is three small scripts that know leases and tokens and keep no history.
+the start, where more than a quarter was handled by then: batches too large to tell more), and ends when as
+many are acked as were to be handled: with the last handler if that is so a moment later (50 ms), else when
+it is. Then the worker is stopped (the seconds are told), and it is checked that nothing is left. The bare
+loop sends the store's own statements through the driver, in one connection, with nothing around them: the
+limit. On Redis it is three small scripts that know leases and tokens and keep no history.
 
 ![Messages a second]({folder}/work.svg)
 """
