@@ -135,13 +135,16 @@ class Run:
         """Whatever goes wrong with one system is written down, and the run goes on."""
         try:
             step()
-        except Exception:  # noqa: BLE001 - a peer may fail in any way
-            told = traceback.format_exc(limit=-2)[-800:].replace(f"{HERE.parent.parent}/", "")
-            self._progress.say(f"{spots.kind}, {system.name} failed: {told}")
-            self.results.troubles.append(
-                {"store": spots.kind, "system": system.name, "case": case, "what": told}
-            )
+        except Exception as error:  # noqa: BLE001 - a peer may fail in any way
+            told = str(error) if isinstance(error, AdapterFailed) else traceback.format_exc(limit=-2)
+            self._trouble(spots.kind, system.name, case, told[-800:].replace(f"{HERE.parent.parent}/", ""))
         self._keep(self.results)
+
+    def _trouble(self, store: str, system: str, case: str, told: str) -> None:
+        """Write down what went wrong, once however often it did."""
+        self._progress.say(f"{store}, {system} failed: {told}")
+        trouble = {"store": store, "system": system, "case": case, "what": told}
+        self.results.troubles += [trouble] if trouble not in self.results.troubles else []
 
     def _round(self, spots: Places, system: System, case: str, number: int) -> None:
         """One system at one size in one round; a failed one leaves a gap: rounds stay side by side."""
