@@ -2,10 +2,10 @@
 
 The clock is the same for every system. It starts when a tenth has been handled, so that nobody's start
 counts and what was taken before counts no more than its share; with the start itself if so much came at once
-that it was a quarter by then, and the rest would be too few to tell. It ends when as many are acked as were
-to be handled. Whether they are is asked for the first time a moment after the last handler: if so, the clock
-has ended with that handler, and the few acks after it are made up for by those of the first tenth. Who is
-behind with acks pays for all the time until they are made.
+that it was more than a quarter by then, and the rest would be too few to tell. It ends when as many are
+acked as were to be handled. Whether they are is asked for the first time a moment after the last handler: if
+so, the clock has ended with that handler, and the few acks after it are made up for by those of the first
+tenth. Who is behind with acks pays for all the time until they are made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 PART = 10
 """The clock starts when one message in so many has been handled."""
 COARSE = 4
-"""And with the start, if it was one message in so many by the first look after that."""
+"""And with the start, if it was more than one message in so many by then."""
 Tick = tuple[int, int]
 """A time in nanoseconds, and how many messages one worker had handled by then."""
 

@@ -51,7 +51,8 @@ it (15 % where there was one round). A step has as many messages as a system han
 given, up to the number given, and handles all of them. In parts that say so PostgreSQL analyzes its tables
 before a step, as autovacuum would within a minute: without that some take a plan made for an empty table,
 and are slow or stand still. Beside a transaction held open nothing else is measured; an empty place is
-measured before it. Each step in a crowd or with more workers begins after a checkpoint of PostgreSQL's.
+measured before it. In parts that say so each step in a crowd, or with more workers, begins after a
+checkpoint of PostgreSQL's.
 
 The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts (with
 the start, where more than a quarter was handled by then: batches too large to tell more), and ends when as
@@ -94,9 +95,9 @@ def _parts(results: Results) -> Iterator[str]:
         "store", "when", "commit", "load before", "rounds", "a step", "sizes", "scenes", "machine"
     )
     for each in results.parts:
-        step = (
-            f"{each['messages']:,} messages, {each['seconds']:g} s{', analyzed' if each.get('looks') else ''}"
-        )
+        step = f"{each['messages']:,} messages, {each['seconds']:g} s"
+        step += ", analyzed" if each.get("looks") else ""
+        step += ", after checkpoints" if each.get("checkpoints") else ""
         lists = (", ".join(each[name]) for name in ("sizes", "scenes"))
         where = f"{each['machine']}; Python {each['python']}"
         known = (TITLES[each["store"]], each["when"], each["commit"], each["load"], each["rounds"])

@@ -47,7 +47,7 @@ class Options(NamedTuple):
         long = {WORKERS: f"{WORKERS} (steps {LONGER} times as long)"}
         scenes = [long.get(each, each) for each in self.crowd.scenes] if self.crowd else []
         plan = {"messages": self.plan.messages, "seconds": self.plan.seconds, "rounds": self.rounds}
-        return {**plan, "sizes": list(self.sizes), "scenes": scenes, "looks": True}
+        return {**plan, "sizes": list(self.sizes), "scenes": scenes, "looks": True, "checkpoints": True}
 
 
 class Progress:

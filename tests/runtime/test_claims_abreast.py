@@ -32,7 +32,7 @@ class Watched(MemoryStore):
         super().__init__()
         self.under_way = self.large = 0
         self.patience = PATIENCE
-        self.met, self.gate, self.holding = threading.Event(), threading.Event(), threading.Event()
+        self.met, self.gate = threading.Event(), threading.Event()
         self.gate.set()
         self._counting = threading.Lock()
 
@@ -57,7 +57,6 @@ class Watched(MemoryStore):
         found = super().claim(queue, wants, now=now)
         if is_second:
             self.met.set()
-            self.holding.set()
             self.gate.wait(PATIENCE)
         elif not is_first:
             self.met.wait(self.patience)
@@ -137,7 +136,7 @@ def test_a_worker_is_not_done_while_a_claim_beside_is_under_way(
     store.gate.clear()
     running = threading.Thread(target=drain, args=(mq,), kwargs={"batch": 500})
     running.start()
-    assert store.holding.wait(PATIENCE)
+    assert store.met.wait(PATIENCE)
     eventually(lambda: q.stats().done >= 5500)  # all but what is held up
     running.join(3 * fetcher.NAP)
     assert running.is_alive()
@@ -153,7 +152,7 @@ def test_what_a_claim_beside_brings_after_a_stop_is_handled_or_given_back(
     store.gate.clear()
     worker = mq.worker(batch=500, sweep=False, schedules=False)
     worker.start()
-    assert store.holding.wait(PATIENCE)
+    assert store.met.wait(PATIENCE)
     eventually(lambda: q.stats().done >= 5500)
     threading.Timer(0.1, store.gate.set).start()
     worker.stop(PATIENCE)
