@@ -152,5 +152,6 @@ def test_seeded_messages_are_done_and_have_a_body_like_others(place: tuple[str, 
         adapter.ask("seed", finished=3, size=200)
     with rowmq.connect(url) as mq:
         found = list(mq.queue("q").find(state="done"))
-        assert len(found) == 3
+        assert len({each.id for each in found}) == 3
+        assert mq.queue("q").stats().done == 3
         assert all(len(each.payload["text"]) == 176 for each in found)

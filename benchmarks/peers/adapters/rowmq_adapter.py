@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 import rowmq
 from benchmarks.peers.adapters.peer import Peer
-from benchmarks.peers.adapters.seeding import seed_calls, seed_sql
+from benchmarks.peers.adapters.seeding import seed_redis, seed_sql
 from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class RowMQ(Peer):
     def seed(self, finished: int, body: str) -> int:
         database = getattr(self.mq.store, "database", None)
         if database is None:
-            return seed_calls(self.mq.store, finished, body)
+            return seed_redis(self.mq.store, finished, body)
         return seed_sql(database.engine, finished, body)
 
 

@@ -1,9 +1,9 @@
-"""Finished messages for RowMQ: by SQL where there is SQL, and by its own calls on Redis."""
+"""Finished messages for RowMQ: by SQL where there is SQL, and by a script on Redis."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from sqlalchemy import text
@@ -11,11 +11,13 @@ from sqlalchemy import text
 from rowmq.core.delivery import Settlement, Want
 from rowmq.core.message import Batch, Message
 from rowmq.core.outcome import ACK
+from rowmq.stores.redis.server import exchange
+from rowmq.stores.redis.values import seq_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sqlalchemy import Engine
+
+    from rowmq.stores.redis.store import RedisStore
 
 NUMBERS = {
     "sqlite": (
@@ -38,10 +40,28 @@ SELECT seq, queue, 'done', created_at, 1, 1 FROM rowmq_messages WHERE seq > {las
 LAST = "SELECT coalesce(max(seq), 0) FROM rowmq_messages"
 STEP = 500_000
 """Messages of one transaction."""
-CALL = 5000
-"""Messages of one call, where they go through the store's own calls."""
-MOST = 500_000
-"""As many as go through a store's own calls: more would take too long."""
+COPIES = b"""#!lua
+-- Copies of a finished message. KEYS[1] prefix; ARGV[1] its seq, [2] how many, [3] 8 bytes for their ids
+local prefix, seq, count, call, sub = KEYS[1], ARGV[1], tonumber(ARGV[2]), redis.call, string.sub
+local queue = prefix .. 'q:' .. call('HGET', prefix .. 'queues', 'q')
+local row, said = call('GET', prefix .. 'l:' .. seq), call('GET', prefix .. 'm:' .. seq)
+local now, last = call('ZSCORE', queue .. ':ended', seq), call('INCRBY', prefix .. 'last_seq', count)
+local values, ids, done, ended = {}, {}, {}, {}
+for n = 1, count do
+  local new, id = string.format('%016.0f', last - count + n), ARGV[3] .. struct.pack('>I8', n)
+  local at, even = 4 * n - 3, 2 * n
+  values[at], values[at + 1] = prefix .. 'l:' .. new, sub(row, 1, 82) .. id .. sub(row, 99)
+  values[at + 2], values[at + 3] = prefix .. 'm:' .. new, sub(said, 1, 44) .. id .. sub(said, 61)
+  ids[even - 1], ids[even], done[even - 1], done[even] = id, new, new, new
+  ended[even - 1], ended[even] = now, new
+end
+call('MSET', unpack(values))
+call('HSET', prefix .. 'ids', unpack(ids))
+call('ZADD', queue .. ':done', unpack(done))
+call('ZADD', queue .. ':ended', unpack(ended))
+"""
+CALL = 1000
+"""Copies of one script."""
 
 
 def seed_sql(engine: Engine, finished: int, body: str) -> int:
@@ -57,16 +77,13 @@ def seed_sql(engine: Engine, finished: int, body: str) -> int:
     return finished
 
 
-def seed_calls(store: Any, finished: int, body: str) -> int:
-    """Push, claim and ack in large batches: how a store lays things out is its own affair."""
-    count = min(finished, MOST)
-    for messages in _batches(count, body.encode()):
-        store.push([Batch("q", messages)])
-        (claimed,) = store.claim("q", [Want(limit=len(messages))])
-        store.settle([Settlement(each.receipt, ACK) for each in claimed])
-    return count
-
-
-def _batches(count: int, body: bytes) -> Iterator[list[Message]]:
-    for done in range(0, count, CALL):
-        yield [Message(id=uuid4(), body=body) for _ in range(min(CALL, count - done))]
+def seed_redis(store: RedisStore, finished: int, body: str) -> int:
+    """One message that goes the whole way, and copies of it, each under an id and a seq of its own."""
+    store.push([Batch("q", [Message(id=uuid4(), body=body.encode())])])
+    ((held,),) = store.claim("q", [Want(limit=1)])
+    store.settle([Settlement(held.receipt, ACK)])
+    with store.server.connection() as connection:
+        for made in range(1, finished, CALL):
+            count, own = min(CALL, finished - made), uuid4().bytes[:8]
+            exchange(connection, "EVAL", COPIES, 1, store.server.root, seq_text(held.seq), count, own)
+    return finished
