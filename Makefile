@@ -52,7 +52,7 @@ proto: $(STAMP) ## write the Python code of the .proto files
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
-bench: $(STAMP) servers ## measure claims in crowded stores, stores against drivers, workers against stores, Spark against JDBC
+bench: bench-peers ## measure all of it, for hours: peers, crowded stores, stores against drivers, workers, doors, Spark
 	$(BIN)/python -m benchmarks.claim_cost
 	$(BIN)/python -m benchmarks.claim_cost --held
 	$(BIN)/python -m benchmarks.engine
@@ -63,9 +63,8 @@ bench: $(STAMP) servers ## measure claims in crowded stores, stores against driv
 	@sh tests/install_packages.sh libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.dashboard
 	$(BIN)/python -m benchmarks.spark
-	$(BIN)/python -m benchmarks.peers
 
-bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for hours; writes benchmarks/peers.md and its charts
+bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for two hours; writes benchmarks/peers.md and its charts
 	$(BIN)/python -m benchmarks.peers
 
 bench-quick: $(STAMP) servers ## measure RowMQ beside four peers, for minutes
