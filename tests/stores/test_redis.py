@@ -17,9 +17,8 @@ from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Ack, Bury, Release, Retry, Settled
 from rowmq.core.where import where
-from rowmq.stores import open_store, redis
+from rowmq.stores import ids, open_store, redis
 from rowmq.stores.recent import MOST
-from rowmq.stores.redis import ids
 from rowmq.stores.redis import push as pushing
 from rowmq.stores.redis.store import RedisStore
 from rowmq.stores.redis.waiting import Listening
@@ -490,19 +489,6 @@ def test_who_waits_again_and_again_does_not_ask_for_the_queue_each_time(
     monkeypatch.setattr(ids, "FRESH", 0.0)
     alone.wait(["q"], timedelta(0))
     assert (calls(alone) - before)["evalsha"] == 1
-
-
-def test_a_queue_made_anew_is_heard_a_little_later(
-    store: RedisStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_queue(store)
-    numbers = ids.Ids(store.server)
-    (former,) = numbers.of(["q"])
-    store.queues.drop("q")
-    put_queue(store)
-    assert numbers.of(["q"]) == {former}
-    monkeypatch.setattr(ids, "FRESH", 0.0)
-    assert numbers.of(["q", "none"]) not in ({former}, set())
 
 
 def test_what_happened_in_queues_without_number_takes_no_more_room_than_a_few(store: RedisStore) -> None:

@@ -83,3 +83,12 @@ def test_only_an_ack_with_a_result_pays_for_it(store: SQLStore) -> None:
     assert "hold" not in plain
     assert "keep_result" in settled(store, Ack(b"1"))
     assert settled(store, Ack()) == plain
+
+
+def test_who_waits_again_and_again_does_not_ask_for_the_queue_each_time(store: SQLStore) -> None:
+    store.wait(["q"], timedelta(0))
+    noted = store.database.queries = Noted({**store.database.queries})
+    store.wait(["q"], timedelta(0))
+    assert "queues_by_name" not in noted.sent
+    store.wait(["q", "none"], timedelta(0))
+    assert "queues_by_name" in noted.sent

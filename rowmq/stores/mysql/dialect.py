@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -224,7 +224,7 @@ class MySQLDialect(Dialect):
             with suppress(MySQLError), connection.cursor() as cursor:
                 cursor.execute("DO RELEASE_ALL_LOCKS()")
 
-    def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
+    def wait(self, database: Database, queues: Collection[int], until: float) -> bool:
         """Wait for this process's pushes directly, and look for others' by the highest seq there is."""
         seen = database.waiters.since(queues)
         pause, longest = POLL
@@ -241,7 +241,7 @@ class MySQLDialect(Dialect):
                 return True
             pause = min(pause * 1.5, longest)
 
-    def _pushed(self, database: Database, queues: Sequence[int]) -> bool:
+    def _pushed(self, database: Database, queues: Collection[int]) -> bool:
         """Whether messages for these queues have come since this thread last looked."""
         highest = self._look(database)
         after, self._known.seq = getattr(self._known, "seq", highest), highest

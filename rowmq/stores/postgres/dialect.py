@@ -4,7 +4,7 @@ Many processes at once: rows are locked where they are found, and what others ha
 clock is the server's. A push notifies the processes that wait.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -291,7 +291,7 @@ class PostgresDialect(Dialect):
         database.run(lambda cursor: make_days(cursor, now))
         return drop_days(database, now)
 
-    def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
+    def wait(self, database: Database, queues: Collection[int], until: float) -> bool:
         """Wait for this process's pushes directly, and listen for others'."""
         return self._listener.wait(database.engine, database.waiters, queues, until)
 

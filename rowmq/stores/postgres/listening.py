@@ -11,7 +11,7 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import psycopg
@@ -49,7 +49,7 @@ class Listener:
         self._retry_at = 0.0
         self._heard: set[int] = set()
 
-    def wait(self, engine: Engine, hub: Waiters, queues: Sequence[int], until: float) -> bool:
+    def wait(self, engine: Engine, hub: Waiters, queues: Collection[int], until: float) -> bool:
         """Wait for a push to these queues until a moment of time.monotonic(); True if it is worth a look."""
         bell = self._started()
         hub.bell = self._ring
@@ -98,7 +98,7 @@ class Listener:
             if self._led and self._bell is not None:
                 self._bell.ring()
 
-    def _echoes(self, queues: Sequence[int]) -> bool:
+    def _echoes(self, queues: Collection[int]) -> bool:
         heard = self._heard.intersection(queues)
         self._heard -= heard
         return bool(heard)

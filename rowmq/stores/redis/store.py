@@ -15,12 +15,12 @@ from rowmq.core.message import Batch, Pushed
 from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Topics
+from rowmq.stores.ids import Ids
 from rowmq.stores.redis.claim import TOKEN_BYTES, Claims
 from rowmq.stores.redis.consumers import RedisConsumers
 from rowmq.stores.redis.durability import check as check_server
 from rowmq.stores.redis.durability import durability
 from rowmq.stores.redis.history import RedisHistory
-from rowmq.stores.redis.ids import Ids
 from rowmq.stores.redis.monitor import RedisMonitor
 from rowmq.stores.redis.options import options_of
 from rowmq.stores.redis.push import push
@@ -50,7 +50,7 @@ class RedisStore:
         self.history: History = RedisHistory(self.server)
         self.monitor: Monitor = RedisMonitor(self.server)
         self._claims = Claims(self.server)
-        self._ids = Ids(self.server)
+        self._ids = Ids(self._look_up)
         self._listening = Listening(self.server)
         try:
             self._prepare(migrate=migrate, check=check)
@@ -108,8 +108,7 @@ class RedisStore:
 
     def wait(self, queues: Sequence[str], timeout: timedelta) -> bool:
         """Sleep until something may have been pushed to one of the queues, or the timeout."""
-        ids = self._ids.of(queues) if queues else set()
-        return self._listening.wait(ids, timeout.total_seconds())
+        return self._listening.wait(self._ids.of(queues), timeout.total_seconds())
 
     def migrate(self) -> list[str]:
         """Note which version of the key map is used here, or raise SchemaOutdated if it is another."""
@@ -126,6 +125,10 @@ class RedisStore:
         """Give back every connection, and end every wait."""
         self._listening.close()
         self.server.close()
+
+    def _look_up(self, queues: Sequence[str]) -> dict[str, bytes]:
+        found = zip(queues, self.server.call("ids", *queues), strict=True)
+        return {name: id for name, id in found if id is not None}
 
     def _prepare(self, *, migrate: bool, check: bool) -> None:
         if migrate or check:

@@ -1,7 +1,7 @@
 """What differs from database to database beyond the text of a statement."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -285,7 +285,7 @@ class Dialect(ABC):
         return None
 
     @abstractmethod
-    def wait(self, database: "Database", queues: Sequence[int], until: float) -> bool:
+    def wait(self, database: "Database", queues: Collection[int], until: float) -> bool:
         """Wait for a push to these queues, by this process or another, until a moment of time.monotonic()."""
 
     def hold_still(self, engine: Engine) -> None:  # noqa: B027 - most dialects can be forked

@@ -16,6 +16,7 @@ from rowmq.core.message import Batch, Pushed
 from rowmq.core.monitor import Monitor
 from rowmq.core.outcome import Ack, Settled
 from rowmq.core.store import Consumers, History, Queues, Schedules, Stages, Topics
+from rowmq.stores.ids import Ids
 from rowmq.stores.sql.at_once import Claimed, claim_at_once, has_no_rules, push_at_once
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.claim import Claiming
@@ -55,6 +56,7 @@ class SQLStore:
         self.monitor: Monitor = SQLMonitor(self.database)
         self._floors = Floors()
         self._chooser = Chooser()
+        self._ids = Ids(self._look_up)
         try:
             self._prepare(migrate=migrate, check=check)
         except BaseException:
@@ -116,9 +118,8 @@ class SQLStore:
 
     def wait(self, queues: Sequence[str], timeout: timedelta) -> bool:
         """Sleep until something may have been pushed."""
-        found = self.database.read(lambda cursor: queues_by_name(cursor, queues, 0))
-        ids = [kept.id for kept in found.values()]
-        return self.database.dialect.wait(self.database, ids, time.monotonic() + timeout.total_seconds())
+        until = time.monotonic() + timeout.total_seconds()
+        return self.database.dialect.wait(self.database, self._ids.of(queues), until)
 
     def migrate(self) -> list[str]:
         """Bring the tables up to date."""
@@ -128,6 +129,10 @@ class SQLStore:
         """Give back every connection."""
         self.database.dialect.close()
         self.database.engine.dispose()
+
+    def _look_up(self, queues: Sequence[str]) -> dict[str, int]:
+        found = self.database.read(lambda cursor: queues_by_name(cursor, queues, 0))
+        return {name: kept.id for name, kept in found.items()}
 
     def _prepare(self, *, migrate: bool, check: bool) -> None:
         if migrate:

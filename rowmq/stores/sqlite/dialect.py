@@ -7,7 +7,7 @@ before SQLite's lock. The clock is this machine's: there is no other process who
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -231,7 +231,7 @@ class SQLiteDialect(Dialect):
     def lock_migrations(self, cursor: Any) -> None:
         """BEGIN IMMEDIATE has the lock already."""
 
-    def wait(self, database: Database, queues: Sequence[int], until: float) -> bool:
+    def wait(self, database: Database, queues: Collection[int], until: float) -> bool:
         """Wait for anybody's commit; in memory, for this process's pushes."""
         if self._memory:
             left = max(0.0, until - time.monotonic())
