@@ -53,16 +53,16 @@ soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
 bench: bench-peers ## measure all of it, for hours: peers, crowded stores, stores against drivers, workers, doors, Spark
-	$(BIN)/python -m benchmarks.claim_cost
-	$(BIN)/python -m benchmarks.claim_cost --held
-	$(BIN)/python -m benchmarks.engine
-	$(BIN)/python -m benchmarks.worker
-	$(BIN)/python -m benchmarks.latency
-	$(BIN)/python -m benchmarks.http
-	$(BIN)/python -m benchmarks.grpc
+	$(BIN)/python -m benchmarks.publish claim_cost
+	$(BIN)/python -m benchmarks.publish claim_cost --held
+	$(BIN)/python -m benchmarks.publish engine
+	$(BIN)/python -m benchmarks.publish worker
+	$(BIN)/python -m benchmarks.publish latency
+	$(BIN)/python -m benchmarks.publish http
+	$(BIN)/python -m benchmarks.publish grpc
 	@sh tests/install_packages.sh libpostgresql-jdbc-java
-	$(BIN)/python -m benchmarks.dashboard
-	$(BIN)/python -m benchmarks.spark
+	$(BIN)/python -m benchmarks.publish dashboard
+	$(BIN)/python -m benchmarks.publish spark
 
 bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for two hours; writes benchmarks/peers.md and its charts
 	$(BIN)/python -m benchmarks.peers

@@ -19,7 +19,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from benchmarks.engine import BODY, job
+from benchmarks.engine import job
 from benchmarks.places import KINDS, places
 from rowmq.core.delivery import Settlement
 from rowmq.core.outcome import ACK
@@ -200,12 +200,10 @@ def show_held(found: Held, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found._asdict(), indent=1))
         return
-    size = len(BODY)
-    print(
-        f"{found.messages:,} messages of {size} bytes in batches of {HELD_BATCH}, pushed, claimed and acked:"
-    )
-    print(f"free {found.free:,}/s, held {found.held:,}/s, ratio {found.ratio:.2f} (target {PASSED})")
-    print(f"last quarter: {found.last_free:,}/s and {found.last_held:,}/s, ratio {found.last_ratio:.2f}")
+    print(f"| of {found.messages:,} messages | free, msgs/s | held, msgs/s | ratio (target {PASSED}) |")
+    print("|---|---:|---:|---:|")
+    print(f"| all | {found.free:,} | {found.held:,} | **{found.ratio:.2f}** |")
+    print(f"| the last quarter | {found.last_free:,} | {found.last_held:,} | {found.last_ratio:.2f} |")
 
 
 if __name__ == "__main__":

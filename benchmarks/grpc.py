@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -178,7 +179,7 @@ def place(kind: str) -> Iterator[str]:
 def measure(kind: str, count: int, rounds: int, callers: int) -> list[Figure]:
     """Median figures of one store."""
     found: list[list[Figure]] = []
-    for _ in range(rounds):
+    for number in range(rounds):
         port = free_port()
         with (
             place(kind) as url,
@@ -186,6 +187,7 @@ def measure(kind: str, count: int, rounds: int, callers: int) -> list[Figure]:
             served("--url", url, "--grpc-port", str(port), folder=Path(folder), ends=False),
         ):
             found.append(asyncio.run(once(f"127.0.0.1:{port}", kind, count, callers)))
+        print(f"# {kind}, round {number + 1} of {rounds}", file=sys.stderr)
     return [
         Figure(same[0].store, same[0].what, statistics.median(each.rate for each in same))
         for same in zip(*found, strict=True)
@@ -201,12 +203,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--callers", type=int, default=64)
     parser.add_argument("--json", action="store_true")
     said = parser.parse_args(arguments)
-    for kind in said.store or KINDS:
-        for figure in measure(kind, said.messages, said.rounds, said.callers):
-            if said.json:
-                print(json.dumps(figure._asdict()))
-            else:
-                print(f"{figure.store:10} {figure.what:32} {figure.rate:>10,.0f}/s", flush=True)
+    found = [measure(kind, said.messages, said.rounds, said.callers) for kind in said.store or KINDS]
+    if said.json:
+        print(json.dumps([figure._asdict() for each in found for figure in each], indent=1))
+    else:
+        show(found)
+
+
+def show(found: Sequence[Sequence[Figure]]) -> None:
+    """Print a table: a column for each store."""
+    print(f"| messages/s | {' | '.join(each[0].store for each in found)} |")
+    print(f"|---|{'---:|' * len(found)}")
+    for same in zip(*found, strict=True):
+        print(f"| {same[0].what} | {' | '.join(f'{figure.rate:,.0f}' for figure in same)} |")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 SIZES = {"200 B": 200, "2 KB": 2000, "20 KB": 20_000}
 MAIN = "200 B"
-"""The size at which everything is measured; at the others only work, and what it costs."""
+"""The size at which everything is measured in every round; at the others what goes message by message is
+measured once."""
 BATCH = 1000
 MOST = 200_000_000
 """Bytes that all messages of a step may have."""

@@ -9,9 +9,10 @@ from benchmarks.peers.figures import Book
 from benchmarks.peers.plan import MAIN
 from benchmarks.peers.results import Results
 from benchmarks.peers.targets import TARGETS
+from benchmarks.publish import between
 
 ROOT = Path(__file__).parents[2]
-BEGIN, END = "<!-- peers: written by python -m benchmarks.peers -->", "<!-- end of peers -->"
+PART = "peers"
 README = """[![Messages a second beside other queues](benchmarks/peers/work.svg)](benchmarks/peers.md)
 
 {sentence} [All figures, settings and misses](benchmarks/peers.md)."""
@@ -24,16 +25,7 @@ def publish(results: Results, root: Path = ROOT) -> None:
     """Say it in the README and on the page of results."""
     said = sentence(results)
     for path, text in ((root / "README.md", README), (root / "benchmarks" / "results.md", PAGE)):
-        path.write_text(between(path.read_text(), text.format(sentence=said)))
-
-
-def between(page: str, text: str) -> str:
-    """The page with that text between the marks, and nothing else changed."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the page has no place for the comparison: {BEGIN} ... {END}")
-    return f"{before}{begin}\n{text}\n{end}{after}"
+        path.write_text(between(path.read_text(), PART, text.format(sentence=said)))
 
 
 def sentence(results: Results) -> str:

@@ -18,12 +18,16 @@ from benchmarks.peers.targets import TARGETS
 RATES = ("enqueue, single", "enqueue, batch", "work", "round trips", "cycle", "cycle, FIFO")
 LIMITED = RATES[:4]
 COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory", "stop")
-SIZED = ("enqueue, batch", "client CPU", "server CPU", "bytes")
 LATENCIES = {
     f"{load}, from {start}, {part}": f"latency {load}{' from return' if start == 'return' else ''}, {part}"
     for load in ("idle", "half load")
     for start in ("call", "return")
     for part in ("p50", "p99")
+}
+SIZED = {
+    **{each: each for each in ("enqueue, single", "enqueue, batch", "round trips")},
+    **{name.replace(" from call,", ""): each for name, each in LATENCIES.items() if "call" in name},
+    **{each: each for each in ("client CPU", "server CPU", "bytes", "client memory", "server memory")},
 }
 CASES = (
     scenes.WAITING,
@@ -70,6 +74,10 @@ half of what one caller and one worker can do ("load", messages a second):
 COST = """
 What a message costs from push to ack in batches: CPU seconds for 10,000, bytes written to the log; and at the
 end dead tuples, megabytes (what processes share counted once), and the seconds of the worker's stop:
+"""
+SIZE = """
+Messages of {size}: a second one by one, in batches and there and back; milliseconds from the call of a push
+to the handler; costs as above:
 """
 CROWD = """
 Work/s in a crowd, while a transaction is held open, and with more workers, and how much that is of an empty
@@ -153,8 +161,8 @@ def _waited(store: str, book: Book) -> Iterator[str]:
 
 def _fractions(store: str, book: Book) -> Iterator[str]:
     """Every figure that the bare loop has too, as a part of it."""
-    columns = [(MAIN, each) for each in LIMITED] + [(size, "work") for size in list(SIZES)[1:]]
-    columns = [(case, each) for case, each in columns if book.get(store, BARE, case, each)]
+    every = [(size, each) for size in SIZES for each in LIMITED]
+    columns = [(case, each) for case, each in every if book.get(store, BARE, case, each)]
     if columns:
         yield "\nAs a part of the bare loop:\n"
         yield from head("system", *(each if case == MAIN else f"{each}, {case}" for case, each in columns))
@@ -163,11 +171,11 @@ def _fractions(store: str, book: Book) -> Iterator[str]:
             yield from () if name == BARE else (row(name, *(times(each, tie=False) for each in parts)),)
 
 
-def _plain(store: str, book: Book, measures: dict[str, str]) -> Iterator[str]:
+def _plain(store: str, book: Book, measures: dict[str, str], size: str = MAIN) -> Iterator[str]:
     yield from head("system", *measures)
-    for name in book.systems(store, MAIN):
+    for name in book.systems(store, size):
         if name != BARE:
-            yield row(name, *(spread(book.get(store, name, MAIN, each)) for each in measures.values()))
+            yield row(name, *(spread(book.get(store, name, size, each)) for each in measures.values()))
 
 
 def _sizes(store: str, book: Book) -> Iterator[str]:
@@ -177,17 +185,14 @@ def _sizes(store: str, book: Book) -> Iterator[str]:
         yield from head("system", *held)
         for name in book.systems(store, *held):
             yield row(name, *(spread(book.get(store, name, size, "work")) for size in held))
-        yield from _sized(store, book, held[1:])
+        for size in held[1:]:
+            yield from _sized(store, book, size)
 
 
-def _sized(store: str, book: Book, sizes: Sequence[str]) -> Iterator[str]:
-    """What else is known at other sizes: batches a second, and what a message costs."""
-    yield "\nEnqueue/s in batches, and costs as above:\n"
-    columns = [(size, each) for size in sizes for each in SIZED]
-    yield from head("system", *(f"{each}, {size}" for size, each in columns))
-    for name in book.systems(store, *sizes):
-        if name != BARE:
-            yield row(name, *(spread(book.get(store, name, *column)) for column in columns))
+def _sized(store: str, book: Book, size: str) -> Iterator[str]:
+    """What else is known at another size."""
+    yield SIZE.format(size=size)
+    yield from _plain(store, book, SIZED, size)
 
 
 def _crowd(store: str, book: Book) -> Iterator[str]:

@@ -10,10 +10,10 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
+from benchmarks.machine import machine, moment
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, SYSTEMS, System
 from benchmarks.peers.install import HERE, CannotBeHad, install
-from benchmarks.peers.machine import machine, moment
 from benchmarks.peers.measure import Figures, bulk, limits, pilot, whole
 from benchmarks.peers.place import Places, places
 from benchmarks.peers.plan import MAIN, SIZES, Plan
@@ -150,11 +150,11 @@ class Run:
         """One system at one size in one round; a failed one leaves a gap: rounds stay side by side."""
         found: Figures = {"work": None}
         try:
-            found = self._figures(spots, system, case)
+            found = self._figures(spots, system, case, number)
         finally:
             self.book.put(spots.kind, system.name, case, number, found)
 
-    def _figures(self, spots: Places, system: System, case: str) -> Figures:
+    def _figures(self, spots: Places, system: System, case: str, number: int) -> Figures:
         plan = self.options.plan.of_size(SIZES[case])
         with spots.fresh() as place:
             if system.name == BARE:
@@ -164,7 +164,7 @@ class Run:
                 self.results.describe({"store": system.store, "system": system.name, **session.said})
                 if case == MAIN:
                     return whole(session) | self._cycles(session)
-                return bulk(session, pilot(session))
+                return bulk(session, pilot(session)) if number else whole(session)
 
     def _cycles(self, session: Session) -> Figures:
         """What SQS has: send, receive, delete, in a standard queue and in a crowded FIFO queue."""

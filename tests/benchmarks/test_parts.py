@@ -43,7 +43,7 @@ class Counted(Run):
         self.results.describe({"store": system.store, "system": system.name, "version": "", "settings": ""})
         return True
 
-    def _figures(self, spots: Places, system: System, case: str) -> Figures:
+    def _figures(self, spots: Places, system: System, case: str, number: int) -> Figures:
         self.steps += 1
         if system.name == self.fails:
             raise RuntimeError("it broke")
