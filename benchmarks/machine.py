@@ -28,9 +28,16 @@ def moment() -> dict[str, str]:
 
 
 def _commit() -> str:
-    asked = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - git
-    return done.stdout.strip() or "unknown"
+    """The commit, and whether the code is another; pages that a run has written are not code."""
+    code = ("*.py", "*.sql", "*.lua", "*.mjs")
+    changed = _git("status", "--porcelain", "--", *code)
+    return (_git("describe", "--always") or "unknown") + ("-dirty" if changed else "")
+
+
+def _git(*asked: str) -> str:
+    command = ["git", *asked]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - git
+    return done.stdout.strip()
 
 
 def _cpu() -> str:
