@@ -593,9 +593,9 @@ def _delete_redis_keys(url: str, pattern: str) -> None:
             cursor, keys = connection.scan(cursor, match=pattern, count=10_000)
 
 
-def connect_redis(url: str) -> redis.Redis:
+def connect_redis(url: str, timeout: float = 5.0) -> redis.Redis:
     """Connect by URL. For tests that look at the database directly."""
-    client: redis.Redis = redis.Redis.from_url(url.partition("?")[0])
+    client: redis.Redis = redis.Redis.from_url(url.partition("?")[0], socket_timeout=timeout)
     return client
 
 

@@ -191,7 +191,8 @@ def _mariadb(server: Server) -> Iterator[Place]:
 def _redis(server: Server) -> Iterator[Place]:
     """One of Redis's numbered databases: several places may be open at once."""
     url = f"{server.url.rpartition('/')[0]}/{next(DATABASES) % 16}"
-    with connect_redis(url) as client:
+    # To free millions of messages takes longer than the driver waits for an answer otherwise.
+    with connect_redis(url, timeout=120) as client:
         client.flushdb()
         yield RedisPlace(url, server)
         client.flushdb()
