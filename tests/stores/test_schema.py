@@ -122,10 +122,8 @@ def test_tables_of_an_earlier_version_are_outdated_until_they_are_migrated(sql_u
     store = opened_at(sql_url, 2)
     with pytest.raises(SchemaOutdated, match="rowmq migrate"):
         store.queues.put("q")
-    with pytest.raises(
-        SchemaOutdated,
-        match=r"0003_runtime, 0004_stages, 0005_samples, 0006_failures(, 0007_room(, 0008_due)?)? missing",
-    ):
+    later = ", ".join(each.name for each in migrations(PACKAGES[dialect_of(sql_url)])[2:])
+    with pytest.raises(SchemaOutdated, match=rf"\({later} missing\)"):
         store.migrator.check()
     store.migrate()
     assert store.queues.put("q").rate is None

@@ -1,14 +1,14 @@
 -- Run once, right after the first migrations, when partitions were asked for: messages and outcomes become
 -- tables of daily partitions. A day owns the seqs from day * 2^33 on, the day being counted from 1970-01-01.
 
-CREATE TABLE rowmq_messages_daily (LIKE rowmq_messages) PARTITION BY RANGE (seq);
+CREATE TABLE rowmq_messages_daily (LIKE rowmq_messages INCLUDING COMPRESSION) PARTITION BY RANGE (seq);
 DROP TABLE rowmq_messages;
 ALTER TABLE rowmq_messages_daily RENAME TO rowmq_messages;
 CREATE SEQUENCE rowmq_messages_seq_seq OWNED BY rowmq_messages.seq;
 ALTER TABLE rowmq_messages ALTER seq SET DEFAULT nextval('rowmq_messages_seq_seq'), ADD PRIMARY KEY (seq);
 CREATE INDEX rowmq_messages_id ON rowmq_messages (id);
 
-CREATE TABLE rowmq_outcomes_daily (LIKE rowmq_outcomes) PARTITION BY RANGE (seq);
+CREATE TABLE rowmq_outcomes_daily (LIKE rowmq_outcomes INCLUDING COMPRESSION) PARTITION BY RANGE (seq);
 DROP TABLE rowmq_outcomes;
 ALTER TABLE rowmq_outcomes_daily RENAME TO rowmq_outcomes;
 ALTER TABLE rowmq_outcomes ADD PRIMARY KEY (seq);
@@ -47,7 +47,8 @@ DECLARE
     parent text;
 BEGIN
     FOREACH parent IN ARRAY ARRAY['rowmq_messages', 'rowmq_outcomes'] LOOP
-        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING INDEXES)', parent || '_' || day, parent);
+        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING INDEXES INCLUDING COMPRESSION)',
+                       parent || '_' || day, parent);
         EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', parent, parent || '_' || day,
                        day << 33, (day + 1) << 33);
     END LOOP;
