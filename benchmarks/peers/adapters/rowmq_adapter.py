@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import text
 
@@ -15,6 +15,8 @@ from benchmarks.peers.adapters.serve import serve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rowmq.stores.redis.store import RedisStore
 
 DRIVERS = {
     "postgres": ("SQLAlchemy", "psycopg"),
@@ -71,7 +73,7 @@ class RowMQ(Peer):
     def seed(self, finished: int, body: str) -> int:
         database = getattr(self.mq.store, "database", None)
         if database is None:
-            return seed_redis(self.mq.store, finished, body)
+            return seed_redis(cast("RedisStore", self.mq.store), finished, body)
         return seed_sql(database.engine, finished, body)
 
 
