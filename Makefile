@@ -53,6 +53,7 @@ soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
 bench: bench-peers ## measure all of it, for hours: peers, crowded stores, stores against drivers, workers, doors, Spark
+	@sh tests/install_packages.sh wrk libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.publish claim_cost
 	$(BIN)/python -m benchmarks.publish claim_cost --held
 	$(BIN)/python -m benchmarks.publish engine
@@ -60,7 +61,6 @@ bench: bench-peers ## measure all of it, for hours: peers, crowded stores, store
 	$(BIN)/python -m benchmarks.publish latency
 	$(BIN)/python -m benchmarks.publish http
 	$(BIN)/python -m benchmarks.publish grpc
-	@sh tests/install_packages.sh libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.publish dashboard
 	$(BIN)/python -m benchmarks.publish spark
 
