@@ -28,6 +28,8 @@ CALLS = 10_000
 """How many calls may be under way."""
 STREAMS = 1000
 """How many of them over one connection."""
+SHARED = hasattr(socket, "SO_REUSEPORT")
+"""Whether several processes may listen at one port; elsewhere there is one, and it has to be quick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +88,14 @@ class Reserved:
     def __post_init__(self) -> None:
         try:
             family, _, _, _, address = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)[0]
-            with socket.create_server(address[:2], family=family) as probe:  # fails if somebody is there
-                self.port = probe.getsockname()[1]
+            if self.port or not SHARED:
+                with socket.create_server(address[:2], family=family) as probe:  # fails if somebody is there
+                    self.port = probe.getsockname()[1]
             self.held = socket.socket(family, socket.SOCK_STREAM)
-            if hasattr(socket, "SO_REUSEPORT"):  # elsewhere there is one process, and it has to be quick
+            if SHARED:
                 self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
                 self.held.bind((address[0], self.port))
+                self.port = self.held.getsockname()[1]
         except OSError as error:
             raise InvalidSetting(
                 f"cannot listen at {self.host} port {self.port} for gRPC: {error.strerror or error};"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -17,6 +19,7 @@ import pytest
 import rowmq
 from rowmq.core.delivery import Want
 from rowmq.doors.cli.beside import beside
+from rowmq.doors.grpc.serving import Reserved
 from rowmq.runtime.config import load
 from rowmq.stores.grpc import rowmq_pb2 as wire
 from tests.doors.grpc.gomq import crowd
@@ -127,3 +130,12 @@ def test_a_port_that_is_taken_is_said_in_one_sentence(tmp_path: Path) -> None:
         config = load({"url": "memory://", "server.grpc_port": port})
         with pytest.raises(rowmq.InvalidSetting, match=f"port {port} for gRPC.*--grpc-port"), beside(config):
             pass
+
+
+def test_a_port_of_the_systems_choice_is_free_for_both_kinds_of_address() -> None:
+    with ExitStack() as taken:
+        for _ in range(500):
+            taken.enter_context(socket.create_server(("127.0.0.1", 0)))
+        for _ in range(500):
+            with Reserved("::", 0) as found:
+                assert found.port > 0
