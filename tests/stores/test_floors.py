@@ -9,6 +9,8 @@ from rowmq.engine import Ack, Batch, Settlement, Want, message, open_store
 from rowmq.stores.sql import floors as module
 from rowmq.stores.sql.floors import BEGINNING, LONGEST, PRIORITIES, SHARE, Floors
 from rowmq.stores.sql.store import SQLStore
+from tests.servers import connect_postgres
+from tests.stores.work import counting
 
 
 class Clock:
@@ -80,6 +82,21 @@ def test_a_claim_after_a_short_one_starts_at_the_beginning_if_that_is_paid_for(c
     assert floors.of(1, 100)[-1] == 70
 
 
+def test_a_claim_after_one_in_vain_starts_at_the_floors_and_its_successor_at_the_beginning(
+    clock: Clock,
+) -> None:
+    floors = Floors()
+    floors.raise_to(1, [(0, 70)], limit=1)
+    floors.looked_below(1, clock.now)
+    floors.raise_to(1, [], limit=2)
+    clock.now += 2 * LONGEST
+    assert floors.of(1, 100)[-1] == 70
+    assert not floors.may_look_below(1, found=1, limit=2)
+    assert floors.may_look_below(1, found=0, limit=2)
+    floors.raise_to(1, [(0, 80)], limit=2)
+    assert floors.of(1, 100) == BEGINNING
+
+
 def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:
     floors = Floors()
     floors.raise_to(1, [(0, 60), (0, 70)], limit=2)
@@ -121,6 +138,29 @@ def test_what_commits_late_below_the_floor_is_delivered_on_a_queue_that_never_ru
         assert store.queues.stats("q").ready > 1, "the queue must not run short"
     assert time.monotonic() < end
     store.close()
+
+
+def test_what_ends_a_wait_is_claimed_without_a_walk_over_what_was_taken_before(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SHARE", 0)
+    store = open_store(postgres_url)
+    assert isinstance(store, SQLStore)
+    store.queues.put("q")
+    with connect_postgres(postgres_url) as reader:
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM pg_class")
+        for _ in range(20):
+            store.push([Batch("q", [message(number) for number in range(1000)])])
+        while _claim(store, 1000):
+            pass
+        store.push([Batch("q", [message("awaited")])])
+        with counting(store) as first:
+            assert len(_claim(store, 10)) == 1
+        with counting(store) as after:
+            assert not _claim(store, 10)
+    store.close()
+    assert first.total < after.total / 4, "the walk is left to the claim that finds no more"
 
 
 def _claim(store: SQLStore, limit: int) -> set[object]:

@@ -4,7 +4,8 @@ A claim moves its rows to a later time, and until vacuum comes the old index ent
 over by every later claim. So each process remembers, per queue and priority, the last time it took, and
 starts there. What turns up below that floor (a slow transaction's push, a claimer that rolled back) is
 found by looking from the beginning: before a claim says that there is nothing, and otherwise now and
-then, for a fixed small part of the time.
+then, for a fixed small part of the time. Whoever found nothing waits, and what wakes him is above the
+floor: so that claim is spared the walk, and the next one, which finds that there is no more, has it.
 """
 
 import time
@@ -30,16 +31,17 @@ class Floors:
     def __init__(self) -> None:
         self._floors: dict[tuple[int, int], int] = {}
         self._looked: dict[int, tuple[float, float]] = {}
-        self._short: dict[int, bool] = {}
+        self._last: dict[int, tuple[int, int]] = {}
         self._ids: dict[str, int] = {}
 
     def of(self, queue: int, now: int | None) -> Sequence[int]:
         """The floor of each priority, highest first; none where the clock, if known, is set back behind it.
 
         None at all for a claim that comes after a long time without a look from the beginning, or that will
-        most likely need one because it finds less than its limit, as the last one did; if that is paid for.
+        most likely need one because the last one found less than its limit; if that is paid for. But after
+        one that found nothing, and so looked from the beginning, it is this one's successor that looks.
         """
-        if self._is_paid(queue) and (self._short.get(queue) or self._is_long_ago(queue)):
+        if self._may_start_below(queue):
             return BEGINNING
         floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
         return [floor if now is None or floor <= now else 0 for floor in floors]
@@ -58,15 +60,16 @@ class Floors:
 
     def is_busy(self, queue: int) -> bool:
         """Whether the last claim got all it asked for."""
-        return not self._short.get(queue, True)
+        found, limit = self._last.get(queue, (0, 1))
+        return found == limit
 
     def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
         """Whether a claim may look from the beginning.
 
         One that found nothing always may: nothing is only said when there is nothing. One that found less
-        than its limit may once the last look is paid for.
+        than its limit may once the last look is paid for, unless the last claim found nothing.
         """
-        return not found or (found < limit and self._is_paid(queue))
+        return not found or (found < limit and self._is_paid(queue) and not self._was_in_vain(queue))
 
     def looked_below(self, queue: int, started: float) -> None:
         """Note a look from the beginning and what it cost."""
@@ -77,7 +80,16 @@ class Floors:
         """Note the (priority, time) of rows that were taken, in claim order."""
         highest = {(queue, priority): visible_at for priority, visible_at in taken}
         self._floors.update(highest)
-        self._short[queue] = len(taken) < limit
+        self._last[queue] = len(taken), limit
+
+    def _may_start_below(self, queue: int) -> bool:
+        if self._was_in_vain(queue) or not self._is_paid(queue):
+            return False
+        return not self.is_busy(queue) or self._is_long_ago(queue)
+
+    def _was_in_vain(self, queue: int) -> bool:
+        found, _ = self._last.get(queue, (1, 1))
+        return not found
 
     def _is_long_ago(self, queue: int) -> bool:
         ended, _ = self._looked.get(queue, (0.0, 0.0))
