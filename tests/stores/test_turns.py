@@ -85,3 +85,14 @@ def test_what_it_finds_is_looked_for_again_by_the_one_that_may_write(sqlite_url:
         store.push([Batch("q", messages(3))], now=after(0))
         assert len(store.claim("q", [Want(limit=2, lease=span(1))], now=after(0))[0]) == 2
         assert swept(store, now=after(9)) == (Swept(buried=2), ["BEGIN", "BEGIN IMMEDIATE"])
+
+
+def test_whoever_writes_next_has_the_connection_that_has_just_written(sqlite_url: str) -> None:
+    with closing(cast("SQLStore", open_store(sqlite_url))) as store:
+        engine, used = store.database.engine, set[int]()
+        with engine.connect(), engine.connect():
+            pass  # there are two now
+        event.listen(engine, "checkout", lambda connection, *_: used.add(id(connection)))
+        for _ in range(4):
+            store.queues.put("q")
+        assert len(used) == 1

@@ -66,10 +66,11 @@ class SQLiteDialect(Dialect):
         self._memory = url.database in (None, "", ":memory:")
         if not self._memory and not Path(str(url.database)).absolute().parent.is_dir():
             raise InvalidURL(f"the folder of {url.database} does not exist")
+        # The connection that has just written is used again: only its cache has all that was changed.
         pool = (
             {"poolclass": StaticPool}
             if self._memory
-            else {"poolclass": QueuePool, "pool_size": 8, "max_overflow": -1}
+            else {"poolclass": QueuePool, "pool_size": 8, "max_overflow": -1, "pool_use_lifo": True}
         )
         arguments = {
             "isolation_level": None,
