@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from rowmq.engine import Ack, Batch, Settlement, Want, message, open_store
 from rowmq.stores.sql import floors as module
-from rowmq.stores.sql.floors import BEGINNING, LONGEST, PRIORITIES, SHARE, Floors
+from rowmq.stores.sql.floors import BEGINNING, LONGEST, PRIORITIES, SHARE, Floor, Floors
 from rowmq.stores.sql.store import SQLStore
 from tests.servers import connect_postgres
 from tests.stores.work import counting
@@ -30,24 +30,29 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_floor_is_the_last_time_taken_in_its_priority() -> None:
+def test_a_floor_is_the_last_row_taken_in_its_priority() -> None:
     floors = Floors()
-    floors.raise_to(1, [(9, 50), (0, 60), (0, 70)], limit=3)
+    floors.raise_to(1, [(9, 50, 3), (0, 60, 1), (0, 70, 2)], limit=3)
     floors.looked_below(1, time.monotonic())
-    assert dict(zip(PRIORITIES, floors.of(1, 100), strict=True)) == {
-        **dict.fromkeys(range(10), 0),
-        9: 50,
-        0: 70,
-    }
-    assert floors.of(2, 100) == BEGINNING
+    nothing = dict.fromkeys(range(10), Floor(0, 0))
+    last = dict(zip(PRIORITIES, floors.of(1, None), strict=True))
+    assert last == {**nothing, 9: Floor(50, 3), 0: Floor(70, 2)}
+    assert floors.of(2, None) == floors.of(2, 100) == BEGINNING
+
+
+def test_a_clock_moved_by_hand_has_floors_without_a_seq() -> None:
+    floors = Floors()
+    floors.raise_to(1, [(0, 70, 2)], limit=1)
+    floors.looked_below(1, time.monotonic())
+    assert floors.of(1, 100)[-1] == Floor(70, 0)
 
 
 def test_there_is_no_floor_once_the_clock_has_been_set_back_behind_it() -> None:
     floors = Floors()
-    floors.raise_to(1, [(0, 70)], limit=1)
+    floors.raise_to(1, [(0, 70, 2)], limit=1)
     floors.looked_below(1, time.monotonic())
-    assert floors.of(1, 69)[-1] == 0
-    assert floors.of(1, 70)[-1] == floors.of(1, None)[-1] == 70
+    assert floors.of(1, 69) == BEGINNING
+    assert floors.of(1, 70)[-1].time == floors.of(1, None)[-1].time == 70
 
 
 def test_a_short_claim_may_look_below_once_its_last_look_is_paid_for(clock: Clock) -> None:
@@ -73,36 +78,36 @@ def test_a_claim_that_found_nothing_always_looks_below(clock: Clock) -> None:
 def test_a_claim_after_a_short_one_starts_at_the_beginning_if_that_is_paid_for(clock: Clock) -> None:
     floors = Floors()
     floors.looked_below(1, clock.now - 0.1)
-    floors.raise_to(1, [(0, 70)], limit=2)
-    assert floors.of(1, 100)[-1] == 70
+    floors.raise_to(1, [(0, 70, 2)], limit=2)
+    assert floors.of(1, 100)[-1].time == 70
     clock.now += 0.1 * SHARE + 0.001
     assert floors.of(1, 100) == BEGINNING
     floors.looked_below(1, clock.now)
-    floors.raise_to(1, [(0, 70)], limit=1)
-    assert floors.of(1, 100)[-1] == 70
+    floors.raise_to(1, [(0, 70, 2)], limit=1)
+    assert floors.of(1, 100)[-1].time == 70
 
 
 def test_a_claim_after_one_in_vain_starts_at_the_floors_and_its_successor_at_the_beginning(
     clock: Clock,
 ) -> None:
     floors = Floors()
-    floors.raise_to(1, [(0, 70)], limit=1)
+    floors.raise_to(1, [(0, 70, 2)], limit=1)
     floors.looked_below(1, clock.now)
     floors.raise_to(1, [], limit=2)
     clock.now += 2 * LONGEST
-    assert floors.of(1, 100)[-1] == 70
+    assert floors.of(1, 100)[-1].time == 70
     assert not floors.may_look_below(1, found=1, limit=2)
     assert floors.may_look_below(1, found=0, limit=2)
-    floors.raise_to(1, [(0, 80)], limit=2)
+    floors.raise_to(1, [(0, 80, 3)], limit=2)
     assert floors.of(1, 100) == BEGINNING
 
 
 def test_a_busy_queue_is_looked_at_from_the_beginning_now_and_then(clock: Clock) -> None:
     floors = Floors()
-    floors.raise_to(1, [(0, 60), (0, 70)], limit=2)
+    floors.raise_to(1, [(0, 60, 1), (0, 70, 2)], limit=2)
     floors.looked_below(1, clock.now)
     clock.now += LONGEST - 0.001
-    assert floors.of(1, 100)[-1] == 70
+    assert floors.of(1, 100)[-1].time == 70
     clock.now += 0.002
     assert floors.of(1, 100) == BEGINNING
 
@@ -150,8 +155,7 @@ def test_what_ends_a_wait_is_claimed_without_a_walk_over_what_was_taken_before(
     with connect_postgres(postgres_url) as reader:
         reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT count(*) FROM pg_class")
-        for _ in range(20):
-            store.push([Batch("q", [message(number) for number in range(1000)])])
+        store.push([Batch("q", [message(number) for number in range(20_000)])])
         while _claim(store, 1000):
             pass
         store.push([Batch("q", [message("awaited")])])
@@ -161,6 +165,28 @@ def test_what_ends_a_wait_is_claimed_without_a_walk_over_what_was_taken_before(
             assert not _claim(store, 10)
     store.close()
     assert first.total < after.total / 4, "the walk is left to the claim that finds no more"
+
+
+def test_claims_of_one_large_push_do_not_walk_over_what_was_taken_of_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LONGEST", float("inf"))
+    store = open_store(postgres_url)
+    assert isinstance(store, SQLStore)
+    store.queues.put("q")
+    with connect_postgres(postgres_url) as reader:
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM pg_class")
+        store.push([Batch("q", [message(number) for number in range(20_000)])])
+        works = []
+        for taken in (1000, 18_000):
+            assert len(_claim(store, taken)) == taken
+            with counting(store) as work:
+                assert len(_claim(store, 1)) == 1
+            works.append(work.total)
+    store.close()
+    early, late = works
+    assert late <= 1.25 * early + 20
 
 
 def _claim(store: SQLStore, limit: int) -> set[object]:

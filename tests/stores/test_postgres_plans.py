@@ -82,6 +82,7 @@ def test_a_claim_updates_the_rows_it_found(emptied: SQLStore) -> None:
         known=1,
         priorities=list(PRIORITIES),
         floors=[0] * len(PRIORITIES),
+        lasts=[0] * len(PRIORITIES),
         limit=MANY,
         consumer=None,
         lease=None,

@@ -26,6 +26,7 @@ from rowmq.stores.mysql.cursor import JoinedCursor, RowCursor, runs
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Conflict, Database
 from rowmq.stores.sql.dialect import Dialect, Fresh, Trouble
+from rowmq.stores.sql.floors import Floor
 from rowmq.stores.sql.queries import pyformat
 
 POLL = (0.01, 0.1)
@@ -149,15 +150,15 @@ class MySQLDialect(Dialect):
         return seqs
 
     def pick(
-        self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int
+        self, cursor: Cursor, queue: int, floors: Sequence[Floor], now: int, limit: int
     ) -> list[tuple[Any, ...]]:
         """Lock one range of the index after the other, from the highest priority there is."""
         rows: list[tuple[Any, ...]] = []
-        starts = {f"floor_{letter}": floor for letter, floor in zip(LETTERS, floors, strict=False)}
+        starts = {f"floor_{letter}": floor.time for letter, floor in zip(LETTERS, floors, strict=False)}
         higher = cursor.all("due_priorities", queue=queue, now=now, **starts)
         for priority in [*(row[0] for row in higher), 0]:
             if len(rows) < limit:
-                said = {"floor": floors[-1 - priority], "now": now, "limit": limit - len(rows)}
+                said = {"floor": floors[-1 - priority].time, "now": now, "limit": limit - len(rows)}
                 rows += cursor.all("pick", queue=queue, priority=priority, **said)
         return rows
 

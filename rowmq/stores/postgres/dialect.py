@@ -36,7 +36,7 @@ from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_day
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.dialect import MANY, TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
-from rowmq.stores.sql.floors import PRIORITIES
+from rowmq.stores.sql.floors import PRIORITIES, Floor
 from rowmq.stores.sql.queries import pyformat
 from rowmq.stores.sql.rows import leased
 
@@ -158,11 +158,12 @@ class PostgresDialect(Dialect):
         return None if self._lax else self._inserter.insert_at_once(cursor, queue, rows, now)
 
     def pick(
-        self, cursor: Cursor, queue: int, floors: Sequence[int], now: int, limit: int
+        self, cursor: Cursor, queue: int, floors: Sequence[Floor], now: int, limit: int
     ) -> list[tuple[Any, ...]]:
         """One range of the index for each priority, in one statement."""
+        times = [floor.time for floor in floors]
         return cursor.all(
-            "pick", queue=queue, priorities=list(PRIORITIES), floors=list(floors), now=now, limit=limit
+            "pick", queue=queue, priorities=list(PRIORITIES), floors=times, now=now, limit=limit
         )
 
     def claim_at_once(self, cursor: Cursor, asked: Plain, now: int | None) -> Taken | None:
@@ -177,7 +178,8 @@ class PostgresDialect(Dialect):
                 name=asked.queue,
                 known=asked.known,
                 priorities=list(PRIORITIES),
-                floors=list(asked.floors),
+                floors=[floor.time for floor in asked.floors],
+                lasts=[floor.seq for floor in asked.floors],
                 limit=asked.want.limit,
                 consumer=asked.want.consumer,
                 lease=None if lease is None else span(lease),

@@ -175,7 +175,8 @@ SELECT set_config('lock_timeout', :turn, TRUE),
 
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
--- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now.
+-- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now. Each
+-- has a seq too, because all of a large push are due at one time.
 -- What is due is kept as narrow as it can be, and nothing else joined with the rows: an UPDATE copies whatever it is joined with,
 -- row by row. All but the time at which a row was due is read from the leased one.
 -- name: claim_at_once
@@ -187,11 +188,12 @@ WITH queue AS MATERIALIZED (
 ),
 due AS MATERIALIZED (
     SELECT p.*
-    FROM queue CROSS JOIN unnest(CAST(:priorities AS bigint[]), CAST(:floors AS bigint[])) AS f (priority, floor)
+    FROM queue
+    CROSS JOIN unnest(CAST(:priorities AS bigint[]), CAST(:floors AS bigint[]), CAST(:lasts AS bigint[])) AS f (priority, floor, last)
     CROSS JOIN LATERAL (
         SELECT ctid AS place, visible_at, attempts, token IS NOT NULL AS held FROM rowmq_pending
         WHERE queue = queue.id AND priority = f.priority AND visible_at <= queue.now
-          AND visible_at >= CASE WHEN queue.id = :known AND f.floor <= queue.now THEN f.floor ELSE 0 END
+          AND (visible_at, seq + 0) >= (CASE WHEN queue.id = :known AND f.floor <= queue.now THEN f.floor ELSE 0 END, f.last)
         ORDER BY visible_at, seq + 0 LIMIT :limit
         FOR UPDATE SKIP LOCKED
     ) AS p

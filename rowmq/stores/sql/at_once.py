@@ -52,7 +52,7 @@ def claim_at_once(
     (want,), token = wants, secrets.token_bytes(16)
     start = floors.of(queue, now) if cursor.dialect.floors else BEGINNING
     taken = _taken(cursor, Plain(name, queue, want, token, start, floors.is_busy(queue)), floors, now)
-    if any(start) and taken is not None and taken.said is None:
+    if start != BEGINNING and taken is not None and taken.said is None:
         taken = _taken(cursor, Plain(name, queue, want, token, BEGINNING), floors, now)
     if taken is None:
         floors.forget(name)
@@ -67,11 +67,11 @@ def _taken(cursor: Cursor, asked: Plain, floors: Floors, now: int | None) -> Tak
     if taken is None or not cursor.dialect.floors:
         return taken
     floors.name(asked.queue, taken.queue)  # it may have been made anew
-    if not any(asked.floors):
+    if asked.floors == BEGINNING:
         floors.looked_below(taken.queue, started)
     said: Any = taken.said() if taken.said else None
-    times = list(zip(said.priority, said.visible_at, strict=True)) if said else []
-    floors.raise_to(taken.queue, times, limit=asked.want.limit)
+    places = list(zip(said.priority, said.visible_at, said.seq, strict=True)) if said else []
+    floors.raise_to(taken.queue, places, limit=asked.want.limit)
     return taken._replace(said=lambda: said) if said else taken
 
 

@@ -12,11 +12,12 @@ from rowmq.core.queue import Guarantee
 from rowmq.stores.sql.choosing import Chooser
 from rowmq.stores.sql.cursor import Cursor, Row
 from rowmq.stores.sql.ending import bury, note_vanished
-from rowmq.stores.sql.floors import BEGINNING, Floors
+from rowmq.stores.sql.floors import BEGINNING, Floor, Floors
 from rowmq.stores.sql.room import Room
 from rowmq.stores.sql.rows import (
     ATTEMPTS,
     PRIORITY,
+    SEQ,
     VISIBLE_AT,
     Kept,
     Owing,
@@ -124,18 +125,18 @@ class Claiming:
         kept, dialect = self._kept, self._cursor.dialect
         floors = self._floors.of(kept.id, kept.now) if dialect.floors else BEGINNING
         rows = self._looked(floors, limit)
-        if any(floors) and self._floors.may_look_below(kept.id, found=len(rows), limit=limit):
+        if floors != BEGINNING and self._floors.may_look_below(kept.id, found=len(rows), limit=limit):
             rows = self._looked(BEGINNING, limit)
         due = in_order(rows)[:limit]
         if dialect.floors:
-            taken = list(zip(map(PRIORITY, due), map(VISIBLE_AT, due), strict=True))
+            taken = list(zip(map(PRIORITY, due), map(VISIBLE_AT, due), map(SEQ, due), strict=True))
             self._floors.raise_to(kept.id, taken, limit=limit)
         return due
 
-    def _looked(self, floors: Sequence[int], limit: int) -> list[Row]:
+    def _looked(self, floors: tuple[Floor, ...], limit: int) -> list[Row]:
         started = time.monotonic()
         rows = self._cursor.dialect.pick(self._cursor, self._kept.id, floors, self._kept.now, limit)
-        if not any(floors):
+        if floors == BEGINNING:
             self._floors.looked_below(self._kept.id, started)
         return rows
 

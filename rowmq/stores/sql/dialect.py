@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from rowmq.core.errors import InvalidSetting
 from rowmq.core.history import Durability
 from rowmq.stores.fresh import uuid_of
+from rowmq.stores.sql.floors import Floor
 
 if TYPE_CHECKING:
     from rowmq.core.delivery import Want
@@ -92,7 +93,7 @@ class Plain(NamedTuple):
     known: int
     want: "Want"
     token: bytes
-    floors: Sequence[int]
+    floors: tuple[Floor, ...]
     busy: bool = False
     """Whether the last claim got all it asked for."""
 
@@ -201,7 +202,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def pick(
-        self, cursor: "Cursor", queue: int, floors: Sequence[int], now: int, limit: int
+        self, cursor: "Cursor", queue: int, floors: Sequence[Floor], now: int, limit: int
     ) -> list[tuple[Any, ...]]:
         """Lock up to ``limit`` due rows, the first in claim order, and read them with their messages."""
 

@@ -1,7 +1,7 @@
 """Where claims start looking.
 
 A claim moves its rows to a later time, and until vacuum comes the old index entries stay and are walked
-over by every later claim. So each process remembers, per queue and priority, the last time it took, and
+over by every later claim. So each process remembers, per queue and priority, the last row it took, and
 starts there. What turns up below that floor (a slow transaction's push, a claimer that rolled back) is
 found by looking from the beginning: before a claim says that there is nothing, and otherwise now and
 then, for a fixed small part of the time. Whoever found nothing waits, and what wakes him is above the
@@ -10,11 +10,26 @@ floor: so that claim is spared the walk, and the next one, which finds that ther
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rowmq.core.message import HIGHEST_PRIORITY
 
 PRIORITIES = range(HIGHEST_PRIORITY, -1, -1)
-BEGINNING = (0,) * len(PRIORITIES)
+
+
+class Floor(NamedTuple):
+    """A place in the line of one priority: a time at which messages are due, and one of those."""
+
+    time: int
+    seq: int
+
+    def at(self, now: int) -> "Floor":
+        """The floor by a clock moved by hand: what comes back may be due when others were taken."""
+        return Floor(self.time, 0) if self.time <= now else NOTHING
+
+
+NOTHING = Floor(0, 0)
+BEGINNING = (NOTHING,) * len(PRIORITIES)
 """Floors that leave nothing out."""
 SHARE = 20
 """A look from the beginning is allowed once this many times its own length has passed."""
@@ -29,12 +44,12 @@ class Floors:
     """
 
     def __init__(self) -> None:
-        self._floors: dict[tuple[int, int], int] = {}
+        self._floors: dict[tuple[int, int], Floor] = {}
         self._looked: dict[int, tuple[float, float]] = {}
         self._last: dict[int, tuple[int, int]] = {}
         self._ids: dict[str, int] = {}
 
-    def of(self, queue: int, now: int | None) -> Sequence[int]:
+    def of(self, queue: int, now: int | None) -> tuple[Floor, ...]:
         """The floor of each priority, highest first; none where the clock, if known, is set back behind it.
 
         None at all for a claim that comes after a long time without a look from the beginning, or that will
@@ -43,8 +58,8 @@ class Floors:
         """
         if self._may_start_below(queue):
             return BEGINNING
-        floors = (self._floors.get((queue, priority), 0) for priority in PRIORITIES)
-        return [floor if now is None or floor <= now else 0 for floor in floors]
+        known = (self._floors.get((queue, priority), NOTHING) for priority in PRIORITIES)
+        return tuple(floor if now is None else floor.at(now) for floor in known)
 
     def name(self, name: str, queue: int) -> None:
         """Remember the name of a queue, to be asked about it before it has been looked up."""
@@ -76,9 +91,9 @@ class Floors:
         ended = time.monotonic()
         self._looked[queue] = (ended, ended - started)
 
-    def raise_to(self, queue: int, taken: Sequence[tuple[int, int]], *, limit: int) -> None:
-        """Note the (priority, time) of rows that were taken, in claim order."""
-        highest = {(queue, priority): visible_at for priority, visible_at in taken}
+    def raise_to(self, queue: int, taken: Sequence[tuple[int, int, int]], *, limit: int) -> None:
+        """Note the (priority, time, seq) of rows that were taken, in claim order."""
+        highest = {(queue, priority): Floor(visible_at, seq) for priority, visible_at, seq in taken}
         self._floors.update(highest)
         self._last[queue] = len(taken), limit
 

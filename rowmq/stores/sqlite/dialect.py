@@ -24,6 +24,7 @@ from rowmq.core.monitor import LARGEST_MEASURED
 from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Plain, Taken, Trouble
+from rowmq.stores.sql.floors import Floor
 from rowmq.stores.sql.queries import named, resource
 from rowmq.stores.sqlite.turns import Turns
 from rowmq.stores.sqlite.watching import Watching
@@ -149,7 +150,7 @@ class SQLiteDialect(Dialect):
         self,
         cursor: Cursor,
         queue: int,
-        floors: Sequence[int],  # noqa: ARG002 - nothing is left behind to skip
+        floors: Sequence[Floor],  # noqa: ARG002 - nothing is left behind to skip
         now: int,
         limit: int,
     ) -> list[tuple[Any, ...]]:
