@@ -1,6 +1,9 @@
 """Where claims start looking: nothing below a floor is missed for long, and looking below is rationed."""
 
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import cast
 
 import pytest
 from sqlalchemy.orm import Session
@@ -145,16 +148,21 @@ def test_what_commits_late_below_the_floor_is_delivered_on_a_queue_that_never_ru
     store.close()
 
 
+@contextmanager
+def beside_a_reader(url: str) -> Iterator[SQLStore]:
+    """A store with a queue, and somebody whose transaction keeps vacuum from removing what is taken."""
+    with closing(cast("SQLStore", open_store(url))) as store, connect_postgres(url) as reader:
+        store.queues.put("q")
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM pg_class")
+        yield store
+
+
 def test_what_ends_a_wait_is_claimed_without_a_walk_over_what_was_taken_before(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SHARE", 0)
-    store = open_store(postgres_url)
-    assert isinstance(store, SQLStore)
-    store.queues.put("q")
-    with connect_postgres(postgres_url) as reader:
-        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        reader.execute("SELECT count(*) FROM pg_class")
+    with beside_a_reader(postgres_url) as store:
         store.push([Batch("q", [message(number) for number in range(20_000)])])
         while _claim(store, 1000):
             pass
@@ -163,7 +171,6 @@ def test_what_ends_a_wait_is_claimed_without_a_walk_over_what_was_taken_before(
             assert len(_claim(store, 10)) == 1
         with counting(store) as after:
             assert not _claim(store, 10)
-    store.close()
     assert first.total < after.total / 4, "the walk is left to the claim that finds no more"
 
 
@@ -171,12 +178,7 @@ def test_claims_of_one_large_push_do_not_walk_over_what_was_taken_of_it(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LONGEST", float("inf"))
-    store = open_store(postgres_url)
-    assert isinstance(store, SQLStore)
-    store.queues.put("q")
-    with connect_postgres(postgres_url) as reader:
-        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-        reader.execute("SELECT count(*) FROM pg_class")
+    with beside_a_reader(postgres_url) as store:
         store.push([Batch("q", [message(number) for number in range(20_000)])])
         works = []
         for taken in (1000, 18_000):
@@ -184,7 +186,6 @@ def test_claims_of_one_large_push_do_not_walk_over_what_was_taken_of_it(
             with counting(store) as work:
                 assert len(_claim(store, 1)) == 1
             works.append(work.total)
-    store.close()
     early, late = works
     assert late <= 1.25 * early + 20
 

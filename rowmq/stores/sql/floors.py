@@ -37,6 +37,10 @@ LONGEST = 1.0
 """Seconds after which a busy queue is looked at from the beginning even though its claims are full."""
 
 
+SHORT = (1, 2)
+"""What a claim found of what it asked for, as long as nobody knows: neither nothing nor all."""
+
+
 class Floors:
     """The floors of one process, and the ration of looks from the beginning.
 
@@ -75,7 +79,7 @@ class Floors:
 
     def is_busy(self, queue: int) -> bool:
         """Whether the last claim got all it asked for."""
-        found, limit = self._last.get(queue, (0, 1))
+        found, limit = self._last.get(queue, SHORT)
         return found == limit
 
     def may_look_below(self, queue: int, *, found: int, limit: int) -> bool:
@@ -103,7 +107,7 @@ class Floors:
         return not self.is_busy(queue) or self._is_long_ago(queue)
 
     def _was_in_vain(self, queue: int) -> bool:
-        found, _ = self._last.get(queue, (1, 1))
+        found, _ = self._last.get(queue, SHORT)
         return not found
 
     def _is_long_ago(self, queue: int) -> bool:
