@@ -64,7 +64,7 @@ bench: bench-peers ## measure all of it, for hours: peers, crowded stores, store
 	$(BIN)/python -m benchmarks.publish dashboard
 	$(BIN)/python -m benchmarks.publish spark
 
-bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for two hours; writes benchmarks/peers.md and its charts
+bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for over two hours; writes benchmarks/peers.md and its charts
 	$(BIN)/python -m benchmarks.peers
 
 bench-quick: $(STAMP) servers ## measure RowMQ beside four peers, for minutes
