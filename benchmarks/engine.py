@@ -16,6 +16,7 @@ import json
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -32,8 +33,9 @@ from rowmq.core.outcome import ACK
 from tests.servers import private_redis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from rowmq.core.delivery import Delivery
     from rowmq.stores.sql.store import SQLStore
 
 PHASES = ("push", "claim", "settle")
@@ -57,6 +59,10 @@ class Job(NamedTuple):
 
 Times = dict[str, float]
 """Seconds by phase."""
+Recorded = dict[str, list[Transaction]]
+"""Transactions by phase."""
+Loop = Callable[[str], None]
+"""Does a phase for the next batch."""
 
 
 def job(messages: int, size: int) -> Job:
@@ -66,71 +72,98 @@ def job(messages: int, size: int) -> Job:
     return Job([Batch("q", made[at : at + size]) for at in range(0, messages, size)], Want(limit=size))
 
 
-def run_store(store: SQLStore, work: Job) -> Times:
-    """Pass the job through the Store's calls."""
-    clock = Clock()
-    for batch in work.batches:
-        with clock("push"):
-            store.push([batch])
-    for _ in work.batches:
-        with clock("claim"):
-            (found,) = store.claim("q", [work.want])
-        settlements = [Settlement(each.receipt, ACK) for each in found]
-        with clock("settle"):
-            store.settle(settlements)
-    return clock.times
+class Calls:
+    """The Store's own calls, each for the next batch."""
+
+    def __init__(self, store: SQLStore, work: Job) -> None:
+        self._store, self._want, self._batches = store, work.want, iter(work.batches)
+        self._held: Sequence[Delivery] = ()
+
+    def __call__(self, phase: str) -> None:
+        """Do one phase."""
+        getattr(self, phase)()
+
+    def push(self) -> None:
+        """Store a batch."""
+        self._store.push([next(self._batches)])
+
+    def claim(self) -> None:
+        """Lease as many."""
+        (self._held,) = self._store.claim("q", [self._want])
+
+    def settle(self) -> None:
+        """Ack what is held."""
+        self._store.settle([Settlement(each.receipt, ACK) for each in self._held])
 
 
-def run_bare(store: SQLStore, recorded: Sequence[Transaction]) -> Times:
-    """Pass the job through the driver."""
+class Replay:
+    """The bare loop: what was recorded, sent again through the driver on an empty store."""
+
+    def __init__(self, store: SQLStore, recorded: Recorded) -> None:
+        self._bare = Bare(store)
+        self._steps = {phase: iter([*map(self._bare.prepared, each)]) for phase, each in recorded.items()}
+
+    def __call__(self, phase: str) -> None:
+        """Send a phase's next transaction."""
+        self._bare.replay(next(self._steps[phase]))
+
+    def close(self) -> None:
+        """Give the connection back."""
+        self._bare.close()
+
+
+def timed(loop: Loop, order: Sequence[str]) -> Clock:
+    """Pass a job through a loop, with everything made beforehand out of the garbage collector's way."""
     clock = Clock()
-    with closing(Bare(store)) as bare:
-        prepared = [bare.prepared(transaction) for transaction in recorded]
-        gc.freeze()
-        for phase, transaction in zip(phases(len(recorded) // len(PHASES)), prepared, strict=True):
+    gc.collect()
+    gc.freeze()
+    try:
+        for phase in order:
             with clock(phase):
-                bare.replay(transaction)
-    return clock.times
+                loop(phase)
+    finally:
+        gc.unfreeze()
+    return clock
 
 
-def record(spots: Places, work: Job) -> list[Transaction]:
+def record(spots: Places, work: Job, order: Sequence[str]) -> Recorded:
     """What the Store sends for this job."""
     with spots.store() as store, recording() as transactions:
         prepare(store)
         transactions.clear()
-        run_store(store, work)
-    if len(transactions) != len(work.batches) * len(PHASES):
+        timed(Calls(store, work), order)
+    if len(transactions) != len(order):
         raise RuntimeError(f"{len(transactions)} transactions for {len(work.batches)} batches")
-    return transactions
+    return {
+        phase: [each for name, each in zip(order, transactions, strict=True) if name == phase]
+        for phase in PHASES
+    }
 
 
-def phases(batches: int) -> list[str]:
-    """The phase of each transaction, in order: all is pushed, then claimed and settled batch by batch."""
-    return ["push"] * batches + ["claim", "settle"] * batches
+def in_bulk(work: Job) -> list[str]:
+    """All is pushed, then claimed and settled batch by batch."""
+    return ["push"] * len(work.batches) + ["claim", "settle"] * len(work.batches)
+
+
+def in_turn(work: Job) -> list[str]:
+    """Each batch is pushed, claimed and settled before the next."""
+    return [*PHASES] * len(work.batches)
 
 
 class Clock:
-    """Adds up the seconds spent in each phase."""
+    """Adds up the seconds spent in each phase, and this process's CPU time in all of them."""
 
     def __init__(self) -> None:
         self.times: Times = dict.fromkeys(PHASES, 0.0)
+        self.cpu = 0.0
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
         """Time what is done inside."""
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         yield
         self.times[phase] += time.perf_counter() - started
-
-
-def undisturbed(run: Callable[[SQLStore], Times], store: SQLStore) -> Times:
-    """Run with everything made beforehand out of the garbage collector's way."""
-    gc.collect()
-    gc.freeze()
-    try:
-        return run(store)
-    finally:
-        gc.unfreeze()
+        self.cpu += time.process_time() - used
 
 
 def prepare(store: SQLStore) -> None:
@@ -159,17 +192,23 @@ class Result(NamedTuple):
 def compare(spots: Places, messages: int, size: int, rounds: int) -> Result:
     """Alternate the two ways, each going first every other time."""
     work = job(messages, size)
-    recorded = record(spots, work)
-    ways: dict[str, Callable[[SQLStore], Times]] = {
-        "store": lambda store: run_store(store, work),
-        "bare": lambda store: run_bare(store, recorded),
-    }
+    order = in_bulk(work)
+    recorded = record(spots, work, order)
+
+    def ours(store: SQLStore) -> Times:
+        return timed(Calls(store, work), order).times
+
+    def bare(store: SQLStore) -> Times:
+        with closing(Replay(store, recorded)) as loop:
+            return timed(loop, order).times
+
+    ways: dict[str, Callable[[SQLStore], Times]] = {"store": ours, "bare": bare}
     times: dict[str, list[Times]] = {way: [] for way in ways}
     for number in range(rounds):
         for way in sorted(ways, reverse=number % 2 == 0):
             with spots.store() as store:
                 prepare(store)
-                times[way].append(undisturbed(ways[way], store))
+                times[way].append(ways[way](store))
                 check(store, work)
         said = ", ".join(f"{way} {sum(found[-1].values()):.2f} s" for way, found in times.items())
         print(f"# {spots.kind}, batches of {size}, round {number + 1} of {rounds}: {said}", file=sys.stderr)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import secrets
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.engine import Clock, Job, Times, job, prepare, run_store, summary, undisturbed
+from benchmarks.engine import Calls, Job, Times, in_bulk, job, prepare, summary, timed
 from rowmq.stores import open_store
 from tests.servers import connect_redis, fresh_redis_prefix
 
@@ -59,29 +60,52 @@ def micros() -> int:
     return time.time_ns() // 1000
 
 
+class Bare:
+    """The bare loop: three small scripts, each called for the next batch."""
+
+    def __init__(self, client: Any, key: str, work: Job) -> None:
+        self._push, self._claim, self._settle = map(client.register_script, (PUSH, CLAIM, SETTLE))
+        self._left = partial(client.zcard, f"{key}:due")
+        self._keys, self._limit, self._batches = [key], work.want.limit, iter(work.batches)
+        self._token, self._found = b"", list[bytes]()
+
+    def __call__(self, phase: str) -> None:
+        """Do one phase."""
+        getattr(self, phase)()
+
+    def push(self) -> None:
+        """Store a batch."""
+        given = [each for one in next(self._batches).messages for each in (one.id.bytes, one.body)]
+        self._push(keys=self._keys, args=[micros(), *given])
+
+    def claim(self) -> None:
+        """Lease as many."""
+        self._token = secrets.token_bytes(16)
+        given = [micros(), self._limit, micros() + LEASE, self._token]
+        self._found = self._claim(keys=self._keys, args=given)
+
+    def settle(self) -> None:
+        """Forget what is held."""
+        self._settle(keys=self._keys, args=[self._token, *self._found[::2]])
+
+    def check(self) -> None:
+        """Make sure that nothing is left."""
+        if self._left():
+            raise RuntimeError("the bare loop left messages behind")
+
+
 def run_bare(client: Any, key: str, work: Job) -> Times:
     """Pass the job through three small scripts."""
-    push, claim, settle = (client.register_script(text) for text in (PUSH, CLAIM, SETTLE))
-    clock = Clock()
-    for batch in work.batches:
-        with clock("push"):
-            given = [each for one in batch.messages for each in (one.id.bytes, one.body)]
-            push(keys=[key], args=[micros(), *given])
-    for _ in work.batches:
-        token = secrets.token_bytes(16)
-        with clock("claim"):
-            found = claim(keys=[key], args=[micros(), work.want.limit, micros() + LEASE, token])
-        with clock("settle"):
-            settle(keys=[key], args=[token, *found[::2]])
-    if client.zcard(f"{key}:due"):
-        raise RuntimeError("the bare loop left messages behind")
-    return clock.times
+    loop = Bare(client, key, work)
+    times = timed(loop, in_bulk(work)).times
+    loop.check()
+    return times
 
 
 def run_ours(store: Any, work: Job) -> Times:
     """Pass the job through the Store."""
     prepare(store)
-    times = undisturbed(lambda it: run_store(it, work), store)
+    times = timed(Calls(store, work), in_bulk(work)).times
     if store.queues.stats("q").done != work.messages:
         raise RuntimeError("the store left messages behind")
     return times
@@ -101,7 +125,7 @@ def compare(server: str, messages: int, size: int, rounds: int) -> Result:
     def bare(url: str) -> Times:
         prefix = url.partition("prefix=")[2].partition("&")[0]
         with connect_redis(url) as client:
-            return undisturbed(lambda it: run_bare(it, f"{{{prefix}}}:bare", work), client)
+            return run_bare(client, f"{{{prefix}}}:bare", work)
 
     ways: dict[str, Callable[[str], Times]] = {"store": ours, "bare": bare}
     times: dict[str, list[Times]] = {way: [] for way in ways}

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 
-from benchmarks.peers.adapter import Adapter
-from benchmarks.peers.catalogue import System
 from benchmarks.peers.figures import percentile
-from benchmarks.peers.place import Place
-from benchmarks.peers.plan import FEW, Plan
+from benchmarks.peers.plan import FEW
 from benchmarks.peers.session import Session, Use, Worked
 
 Figures = dict[str, float | None]
@@ -16,8 +13,8 @@ BELIEVED = 0.3
 """Seconds that a step must last before its rate is believed."""
 FASTER = 1.5
 """A rate so many times that of a smaller step is still growing: a larger step may be faster again."""
-SINGLES = 200
-"""Messages that the bare loop takes one by one, at most."""
+PAUSE = 0.075
+"""Seconds between the pushes to an idle system."""
 
 
 def pilot(session: Session) -> float:
@@ -45,7 +42,7 @@ def whole(session: Session) -> Figures:
 def latencies(session: Session, rate: float) -> Figures:
     """How soon a handler begins, at idle and at half of what one caller and one worker can do."""
     plan = session.plan
-    called, returned = session.latency(plan.paced, 0.075)
+    called, returned = session.latency(plan.paced, PAUSE)
     pushing = percentile([one - other for one, other in zip(called, returned, strict=True)], 0.5) / 1000
     half = min(rate, 1 / pushing) / 2
     loaded = session.latency(min(plan.messages, max(10, int(half * plan.seconds))), 1 / half)
@@ -95,21 +92,4 @@ def leftovers(session: Session, worked: Worked) -> Figures:
         "dead tuples": session.place.dead(),
         "client memory": worked.memory / 1e6,
         "server memory": None if memory is None else memory / 1e6,
-    }
-
-
-def limits(system: System, place: Place, plan: Plan) -> Figures:
-    """The bare loop's figures, in batches and one by one; a round trip ends at the handler, as others' do."""
-    with Adapter(system) as bare:
-        bare.ask("open", url=place.url, make=True)
-        tried, few = min(5 * plan.batch, plan.messages), min(SINGLES, plan.messages)
-        took = bare.ask("limit", messages=tried, batch=plan.batch, size=plan.size)
-        count = plan.scaled(tried / sum(took.values()))
-        batch = bare.ask("limit", messages=count, batch=plan.batch, size=plan.size)
-        single = bare.ask("limit", messages=few, batch=1, size=plan.size)
-    return {
-        "enqueue, batch": count / batch["push"],
-        "work": count / (batch["claim"] + batch["settle"]),
-        "enqueue, single": few / single["push"],
-        "round trips": few / (single["push"] + single["claim"]),
     }

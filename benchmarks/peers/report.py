@@ -9,15 +9,18 @@ from pathlib import Path
 from benchmarks.peers import scenes
 from benchmarks.peers.catalogue import BARE, OURS, STORES, TITLES
 from benchmarks.peers.charts import charts
-from benchmarks.peers.figures import Book, ratio
+from benchmarks.peers.figures import Book, Record, ratio
 from benchmarks.peers.plan import MAIN, SIZES
 from benchmarks.peers.results import Results
 from benchmarks.peers.tables import NONE, count, head, line, row, spread, times
 from benchmarks.peers.targets import TARGETS
 
 RATES = ("enqueue, single", "enqueue, batch", "work", "round trips", "cycle", "cycle, FIFO")
-LIMITED = RATES[:4]
-COSTS = ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory", "stop")
+RATED = {each: each for each in RATES[:4]}
+COSTS = {
+    each: each
+    for each in ("client CPU", "server CPU", "bytes", "dead tuples", "client memory", "server memory", "stop")
+}
 LATENCIES = {
     f"{load}, from {start}, {part}": f"latency {load}{' from return' if start == 'return' else ''}, {part}"
     for load in ("idle", "half load")
@@ -63,7 +66,8 @@ the start, where more than a quarter was handled by then: batches too large to t
 many are acked as were to be handled: with the last handler if that is so a moment later (50 ms), else when
 it is. Then the worker is stopped (the seconds are told), and it is checked that nothing is left. The bare
 loop sends the store's own statements through the driver, in one connection, with nothing around them: the
-limit. On Redis it is three small scripts that know leases and tokens and keep no history.
+limit. On Redis it is three small scripts that know leases and tokens and keep no history. It pushes and
+claims in one process and wakes nobody: its latency ends when the claim has returned.
 
 ![Messages a second]({folder}/work.svg)
 """
@@ -127,12 +131,14 @@ def _store(store: str, results: Results, folder: str) -> Iterator[str]:
     yield f"{results.servers.get(store, '')}. Messages of 200 bytes, a second:\n"
     yield from _rates(store, book)
     yield from _waited(store, book)
-    yield from _fractions(store, book)
+    yield from _fractions(store, book, RATED)
     yield LATENCY
     yield from _plain(store, book, {"load": "half load"} | LATENCIES)
+    yield from _fractions(store, book, LATENCIES)
     yield f"\n![From push to handler]({folder}/latency.svg)" if store == STORES[0] else ""
     yield COST
-    yield from _plain(store, book, {name: name for name in COSTS})
+    yield from _plain(store, book, COSTS)
+    yield from _fractions(store, book, COSTS)
     yield from _sizes(store, book)
     yield from _crowd(store, book)
     yield ""
@@ -159,23 +165,29 @@ def _waited(store: str, book: Book) -> Iterator[str]:
         yield WAITED.format(", ".join(said))
 
 
-def _fractions(store: str, book: Book) -> Iterator[str]:
-    """Every figure that the bare loop has too, as a part of it."""
-    every = [(size, each) for size in SIZES for each in LIMITED]
-    columns = [(case, each) for case, each in every if book.get(store, BARE, case, each)]
-    if columns:
+def _fractions(store: str, book: Book, measures: dict[str, str], size: str = MAIN) -> Iterator[str]:
+    """What the bare loop has too, as a part of it."""
+    columns = {name: each for name, each in measures.items() if _known(book.get(store, BARE, size, each))}
+    names = [each for each in book.systems(store, size) if each != BARE]
+    if columns and names:
         yield "\nAs a part of the bare loop:\n"
-        yield from head("system", *(each if case == MAIN else f"{each}, {case}" for case, each in columns))
-        for name in book.systems(store, *SIZES):
-            parts = [book.ratio(store, case, each, (name, BARE)) for case, each in columns]
-            yield from () if name == BARE else (row(name, *(times(each, tie=False) for each in parts)),)
+        yield from head("system", *columns)
+    for name in names if columns else ():
+        parts = [book.ratio(store, size, each, (name, BARE)) for each in columns.values()]
+        yield row(name, *(times(each, tie=False) for each in parts))
+
+
+def _known(found: Record | None) -> bool:
+    """Whether something can be compared with it."""
+    return bool(found and any(found.known))
 
 
 def _plain(store: str, book: Book, measures: dict[str, str], size: str = MAIN) -> Iterator[str]:
     yield from head("system", *measures)
     for name in book.systems(store, size):
-        if name != BARE:
-            yield row(name, *(spread(book.get(store, name, size, each)) for each in measures.values()))
+        found = [book.get(store, name, size, each) for each in measures.values()]
+        if name != BARE or any(map(_known, found)):
+            yield row(name, *map(spread, found))
 
 
 def _sizes(store: str, book: Book) -> Iterator[str]:
@@ -193,6 +205,7 @@ def _sized(store: str, book: Book, size: str) -> Iterator[str]:
     """What else is known at another size."""
     yield SIZE.format(size=size)
     yield from _plain(store, book, SIZED, size)
+    yield from _fractions(store, book, {"work": "work"} | SIZED, size)
 
 
 def _crowd(store: str, book: Book) -> Iterator[str]:

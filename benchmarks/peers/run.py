@@ -14,7 +14,8 @@ from benchmarks.machine import machine, moment
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, SYSTEMS, System
 from benchmarks.peers.install import HERE, CannotBeHad, install
-from benchmarks.peers.measure import Figures, bulk, limits, pilot, whole
+from benchmarks.peers.limits import limits
+from benchmarks.peers.measure import Figures, bulk, pilot, whole
 from benchmarks.peers.place import Places, places
 from benchmarks.peers.plan import MAIN, SIZES, Plan
 from benchmarks.peers.results import Results
@@ -158,14 +159,13 @@ class Run:
             self.book.put(spots.kind, system.name, case, number, found)
 
     def _figures(self, spots: Places, system: System, case: str, number: int) -> Figures:
-        plan = self.options.plan.of_size(SIZES[case])
+        plan, brief = self.options.plan.of_size(SIZES[case]), number > 0 and case != MAIN
         with spots.fresh() as place:
             if system.name == BARE:
-                return limits(system, place, plan)
+                return limits(system, place, plan, brief=brief)
             with Session(system, place, plan) as session:
                 # What it says of its settings once it is open is the truth.
                 self.results.describe({"store": system.store, "system": system.name, **session.said})
-                brief = number and case != MAIN
                 return bulk(session, pilot(session)) if brief else whole(session)
 
     def _cycles(self, spots: Places, system: System, number: int) -> None:

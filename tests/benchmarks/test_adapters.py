@@ -11,7 +11,8 @@ import rowmq
 from benchmarks.peers import adapter as adapters
 from benchmarks.peers.adapter import Adapter, AdapterFailed, Refused
 from benchmarks.peers.catalogue import BARE, OURS, System
-from benchmarks.peers.measure import bulk, limits, whole
+from benchmarks.peers.limits import limits
+from benchmarks.peers.measure import bulk, whole
 from benchmarks.peers.place import Place, Places
 from benchmarks.peers.plan import Plan
 from benchmarks.peers.scenes import Crowd, stage
@@ -79,9 +80,22 @@ def test_the_clock_runs_on_until_what_was_handled_is_acked(
 
 
 def test_the_bare_loop_has_a_figure_for_what_it_limits(tmp_path: Path) -> None:
-    found = limits(LIMIT, Place(str(tmp_path)), PLAN)
-    assert set(found) == {"enqueue, batch", "work", "enqueue, single", "round trips"}
-    assert all(value and value > 0 for value in found.values())
+    limited = limits(LIMIT, Place(str(tmp_path)), PLAN)
+    with Session(OWN, Place(str(tmp_path)), PLAN) as session:
+        ours = whole(session)
+    assert set(ours) - set(limited) == {"client memory", "stop"}
+    known = {name: value for name, value in limited.items() if value is not None}
+    assert set(limited) - set(known) == {"server CPU", "server memory", "dead tuples"}
+    assert min(known.values()) > 0
+    assert known["bytes"] > 200
+    for load in ("idle", "half load"):
+        assert known[f"latency {load}, p50"] > known[f"latency {load} from return, p50"]
+
+
+def test_a_brief_bare_loop_has_nothing_that_goes_message_by_message(tmp_path: Path) -> None:
+    found = limits(LIMIT, Place(str(tmp_path)), PLAN, brief=True)
+    assert {"work", "client CPU", "bytes"} < set(found)
+    assert not {"round trips", "latency idle, p50"} & set(found)
 
 
 def test_scenes_are_as_full_as_they_were_asked_to_be() -> None:
