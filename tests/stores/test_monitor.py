@@ -59,7 +59,7 @@ def test_health_names_the_database_and_the_settings_that_matter(store: Any, kind
 
 def test_health_names_the_last_migration(store: Any, kind: str) -> None:
     packages = ("sqlite", "postgres", "mysql")
-    names = {each: migrations(f"rowmq.stores.{each}")[-1].name for each in packages} | {"redis": "layout 1"}
+    names = {each: migrations(f"rowmq.stores.{each}")[-1].name for each in packages} | {"redis": "layout 2"}
     assert store.monitor.health().schema == names.get(kind, "")
 
 

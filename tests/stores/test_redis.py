@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,7 @@ from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Receipt, Settlement, Want
 from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
 from rowmq.core.message import Batch, Pushed
-from rowmq.core.outcome import ACK, Ack, Bury, Release, Retry, Settled
+from rowmq.core.outcome import ACK, Ack, Bury, Release, Retry, Settled, State
 from rowmq.core.where import where
 from rowmq.stores import ids, open_store, redis
 from rowmq.stores.recent import MOST
@@ -447,13 +448,66 @@ def test_nothing_is_left_of_messages_alike_but_that_they_are_done(store: RedisSt
     assert ours(store, redis_url) >= {"q:1:due:3", "q:1:due:5", "q:1:held", "q:1:open"}
     assert set(store.settle([Settlement(each.receipt, ACK) for each in held], now=T0)) == {Settled.SETTLED}
     left = {key for key in ours(store, redis_url) if key.startswith("q:1:")}
-    assert left == {"q:1:done", "q:1:ended", "q:1:failed", "q:1:happened"}
+    kept = {"q:1:done", "q:1:done:0", "q:1:counts", "q:1:ended", "q:1:failed", "q:1:happened"}
+    assert left == kept
     with connect_redis(redis_url) as connection:
-        root = store.server.options.root
-        done = connection.zrange(f"{root}q:1:done", 0, -1, withscores=True)
-        assert (
-            [int(score) for _, score in done] == [int(seq) for seq, _ in done] == sorted(h.seq for h in held)
-        )
+        counts = connection.hgetall(f"{store.server.options.root}q:1:counts")
+    assert counts == {b"open": b"0", b"done": b"6"}
+    assert found(store, State.DONE) == sorted(each.seq for each in held)
+
+
+def found(store: RedisStore, state: State, limit: int = 100) -> list[int]:
+    """All seqs in a state, read so many at a time."""
+    seqs, after = list[int](), 0
+    while True:
+        page = store.history.find("q", state=state, after=after, limit=limit, now=T0)
+        seqs += [each.seq for each in page.records]
+        if page.after is None:
+            return seqs
+        after = page.after
+
+
+def scattered(store: RedisStore, redis_url: str) -> None:
+    """Push messages beside each other, over the ends of numbers and pages, and behind those of others."""
+    put_queue(store)
+    put_queue(store, "other")
+    with connect_redis(redis_url) as connection:
+        for gap, count in ((30, 5), (986, 9), (1, 70), (50_000, 2), (2**40, 3), (31, 1), (1, 1000)):
+            push(store, message(), queue="other")
+            connection.incrby(f"{store.server.options.root}last_seq", gap)
+            push(store, *messages(count))
+
+
+def settled_at_random(store: RedisStore) -> dict[State, set[int]]:
+    """Settle most of what there is, and tell which messages are in which state."""
+    chance = Random(5)  # noqa: S311 - the same each time
+    ways: dict[State, Outcome] = {State.DONE: ACK, State.DEAD: Bury(), State.READY: Release()}
+    of = {each.seq: State.READY for each in store.history.scan(1, 2**53, queue="q", now=T0)}
+    for held in claim(store, 500), claim(store, 500):
+        for each in held:
+            of[each.seq] = chance.choice([*ways])
+            settle(store, each, ways[of[each.seq]])
+    return {state: {seq for seq in of if of[seq] == state} for state in ways}
+
+
+def test_messages_are_found_by_seq_however_far_apart_they_are(store: RedisStore, redis_url: str) -> None:
+    scattered(store, redis_url)
+    known = settled_at_random(store)
+    assert sum(map(len, known.values())) == 1090
+    stats = store.queues.stats("q", now=T0)
+    counts = {State.READY: stats.ready, State.DONE: stats.done, State.DEAD: stats.dead}
+    assert counts == {state: len(seqs) for state, seqs in known.items()}
+    for state, seqs in known.items():
+        assert found(store, state, 7) == found(store, state, 1000) == sorted(seqs)
+    every = sorted(set().union(*known.values()))
+    assert store.history.bounds() == (1, every[-1])
+    first, last = every[50], every[-50]
+    assert [each.seq for each in store.history.scan(first, last, queue="q", now=T0)] == every[50:-49]
+    assert store.history.redrive("q", limit=3, now=T0) == 3
+    assert found(store, State.DEAD) == sorted(known[State.DEAD])[3:]
+    assert store.queues.purge("q", now=T0) == len(known[State.READY]) + 3
+    assert store.history.archive(every, prune=True, now=T0) == len(every) - len(known[State.READY]) - 3
+    assert not [key for key in ours(store, redis_url) if re.match("q:1:(open|done|dead)", key)]
 
 
 def test_every_script_says_what_it_does_takes_and_returns() -> None:

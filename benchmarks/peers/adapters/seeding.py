@@ -47,18 +47,27 @@ local prefix, seq, count, call, sub = KEYS[1], ARGV[1], tonumber(ARGV[2]), redis
 local queue = prefix .. 'q:' .. call('HGET', prefix .. 'queues', 'q')
 local row, said = call('GET', prefix .. 'l:' .. seq), call('GET', prefix .. 'm:' .. seq)
 local now, last = call('ZSCORE', queue .. ':ended', seq), call('INCRBY', prefix .. 'last_seq', count)
-local values, ids, done, ended = {}, {}, {}, {}
+local values, ids, pages, ended = {}, {}, {}, {}
 for n = 1, count do
   local new, id = string.format('%016.0f', last - count + n), ARGV[3] .. struct.pack('>I8', n)
   local at, even = 4 * n - 3, 2 * n
   values[at], values[at + 1] = prefix .. 'l:' .. new, sub(row, 1, 82) .. id .. sub(row, 99)
   values[at + 2], values[at + 3] = prefix .. 'm:' .. new, sub(said, 1, 44) .. id .. sub(said, 61)
-  ids[even - 1], ids[even], done[even - 1], done[even] = id, new, new, new
-  ended[even - 1], ended[even] = now, new
+  ids[even - 1], ids[even], ended[even - 1], ended[even] = id, new, now, new
+  local offset = (last - count + n) % 1024
+  local page = string.format('%.0f', last - count + n - offset)
+  pages[page] = pages[page] or {}
+  for _, part in ipairs({ 'SET', 'u1', offset, 1 }) do
+    table.insert(pages[page], part)
+  end
 end
 call('MSET', unpack(values))
 call('HSET', prefix .. 'ids', unpack(ids))
-call('ZADD', queue .. ':done', unpack(done))
+for page, bits in pairs(pages) do
+  call('BITFIELD', queue .. ':done:' .. page, unpack(bits))
+  call('ZADD', queue .. ':done', page, page)
+end
+call('HINCRBY', queue .. ':counts', 'done', count)
 call('ZADD', queue .. ':ended', unpack(ended))
 """
 CALL = 1000

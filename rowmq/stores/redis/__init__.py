@@ -17,7 +17,11 @@ microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as
     r:<seq>                   string   the result of its ack
     queues                    hash     queue name -> id
     q:<id>                    hash     name, version, settings, and the bucket of its rate (room, filled)
-    q:<id>:open done dead     zset     its messages by seq: pending, and finished
+    q:<id>:open done dead     zset     its messages, pending and finished: the pages of seqs that have any
+    q:<id>:open:<page>        string   the seqs of a page, which is named by its first, as bits (shared/seqs.lua)
+    q:<id>:done:<page>        string   the same
+    q:<id>:dead:<page>        string   the same
+    q:<id>:counts             hash     open, done, dead -> how many there are
     q:<id>:due:<priority>     zset     pending messages, heads of groups among them, by when they are due
     q:<id>:parked             zset     those behind the head of their group, by when they would be due
     q:<id>:held               zset     those with a token, by the end of the lease

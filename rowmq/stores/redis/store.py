@@ -33,7 +33,7 @@ from rowmq.stores.redis.transactions import refuse_transaction
 from rowmq.stores.redis.values import deliveries, stamp
 from rowmq.stores.redis.waiting import Listening
 
-LAYOUT = b"1"
+LAYOUT = b"2"
 
 
 class RedisStore:

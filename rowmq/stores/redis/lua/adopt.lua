@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life records
+--! keys seqs queues writing rules life records
 -- Take over a named claim: a new token for what is left of it, and a new lease.
 -- KEYS[1] prefix
 -- ARGV[1] claim name, [2] new token, [3] lease or '' (each queue's), [4] now or ''

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing
+--! keys seqs queues writing life erasing
 -- Retry, kill, move or drop messages that nobody here holds, oldest first.
 -- KEYS[1] prefix
 -- ARGV[1] 'retry', 'kill', 'move' or 'drop', [2] name of the queue to move to or '', [3] now or '', then ids

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing
+--! keys seqs queues writing life erasing
 -- Mark finished messages as archived, or delete them.
 -- KEYS[1] prefix
 -- ARGV[1] '1' to delete them, [2] now or '', [3] only those finished before then or '', then seqs, each once

@@ -1,5 +1,5 @@
 #!lua
---! keys queues writing life erasing pushing topics
+--! keys seqs queues writing life erasing pushing topics
 -- Bind a queue to a topic, and give it what was kept.
 -- KEYS[1] prefix
 -- ARGV[1] topic name, [2] queue name, [3] now or '', [4] dedup window of kept messages

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life kinds claiming records
+--! keys seqs queues writing rules life kinds claiming records
 -- Lease messages of one queue to each want, first wants first, and bury what is found overdue on the way.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or ''; then for each want 16: limit, lease or '', consumer or '', sharer or '',

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues counting
+--! keys seqs queues counting
 -- Count the messages of many queues by state.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', then names of queues

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues writing
+--! keys seqs queues writing
 -- The times of messages that ended in a period, newest first.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] beginning, [3] end, [4] how many to skip, [5] how many

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life
+--! keys seqs queues writing rules life
 -- Let leases end that long from now.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', [2] lease; then for each receipt 3: 'receipt' or 'claim', seq or name, token

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues writing life records
+--! keys seqs queues writing life records
 -- The next messages by seq, of one queue or all.
 -- KEYS[1] prefix
 -- ARGV[1] queue name or '', [2] now or '', [3] after which seq, [4] up to which, [5] how many to look at,
@@ -13,8 +13,7 @@ local seqs = {}
 for _, name in ipairs(names) do
   local queue = call('HGET', PREFIX .. 'queues', name)
   for place = 7, queue and #ARGV or 0 do
-    local key = queue_key(queue, ARGV[place])
-    for _, seq in ipairs(call('ZRANGE', key, '(' .. ARGV[3], ARGV[4], 'BYSCORE', 'LIMIT', 0, ARGV[5])) do
+    for _, seq in ipairs(seqs_behind(queue, ARGV[place], ARGV[3], ARGV[4], ARGV[5])) do
       table.insert(seqs, seq)
     end
   end

@@ -1,5 +1,5 @@
 #!lua
---! keys queues writing life pushing
+--! keys seqs queues writing life pushing
 -- Push a schedule's message for one tick and set the following one, if the tick is its next one still.
 -- KEYS[1] prefix
 -- ARGV[1] schedule name, [2] tick, [3] following tick, [4] now or '', [5] the tick as text, for the copy's id

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues writing life records
+--! keys seqs queues writing life records
 -- One message by its id.
 -- KEYS[1] prefix
 -- ARGV[1] id, [2] now or ''

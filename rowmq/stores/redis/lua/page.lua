@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues writing life
+--! keys seqs queues writing life
 -- The next messages of a list, which is made of lines: sorted sets of a queue, one behind the other.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or '', [3] 'newest' or 'oldest' first, [4] the line to begin in, [5] the time and [6] the

@@ -1,5 +1,5 @@
 #!lua
---! keys queues writing life erasing pushing topics
+--! keys seqs queues writing life erasing pushing topics
 -- Push a copy of each message to every queue bound to a topic, all or nothing; with none bound, keep them.
 -- KEYS[1] prefix
 -- ARGV[1] topic name, [2] now or '', then each message packed

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing
+--! keys seqs queues writing life erasing
 -- Delete messages of a queue that are in some states, looking at a bounded number of them.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or '', [3] 'open', 'done' or 'dead', [4] pushed before or '', [5] after which seq,
@@ -16,7 +16,7 @@ for place = 7, #ARGV do
 end
 
 local chosen = {}
-local seqs = call('ZRANGE', queue_key(queue.id, ARGV[3]), '(' .. ARGV[5], '+inf', 'BYSCORE', 'LIMIT', 0, ARGV[6])
+local seqs = seqs_behind(queue.id, ARGV[3], ARGV[5], 2 ^ 53, ARGV[6])
 for _, seq in ipairs(seqs) do
   local row = row_of(seq)
   if states[state_of(row, now)] and (not before or tonumber(row.born) < before) then

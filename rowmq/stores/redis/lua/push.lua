@@ -1,5 +1,5 @@
 #!lua
---! keys queues writing life pushing
+--! keys seqs queues writing life pushing
 -- Push batches, each whole or not at all.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then for each batch: queue name, number of messages, each message packed

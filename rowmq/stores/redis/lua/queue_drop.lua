@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing topics
+--! keys seqs queues writing life erasing topics
 -- Take a queue away, with its bindings, schedules, consumers, dedup keys and claims. What is in it is then
 -- erased by erase_dropped.lua, a bounded number at a time.
 -- KEYS[1] prefix

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues writing life records
+--! keys seqs queues writing life records
 -- Messages by their seqs, as far as a list shows them.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', [2] bytes of a payload at most, then seqs

@@ -1,5 +1,5 @@
 #!lua
---! keys queues writing life
+--! keys seqs queues writing life
 -- Give dead and dead-lettered messages of a queue another life, oldest first, a bounded number at a time.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] name of the queue to go to or '', [3] now or '', [4] after which seq,
@@ -12,12 +12,9 @@ if not queue or (ARGV[2] ~= '' and not target) then
   return { 'missing', queue and ARGV[2] or ARGV[1] }
 end
 
-local seqs = {}
-for _, part in ipairs({ 'dead', 'lettered' }) do
-  local key = queue_key(queue.id, part)
-  for _, seq in ipairs(call('ZRANGE', key, '(' .. ARGV[4], '+inf', 'BYSCORE', 'LIMIT', 0, limit)) do
-    table.insert(seqs, seq)
-  end
+local seqs = seqs_behind(queue.id, 'dead', ARGV[4], 2 ^ 53, limit)
+for _, seq in ipairs(call('ZRANGE', queue_key(queue.id, 'lettered'), '(' .. ARGV[4], '+inf', 'BYSCORE', 'LIMIT', 0, limit)) do
+  table.insert(seqs, seq)
 end
 table.sort(seqs)
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life kinds
+--! keys seqs queues writing rules life kinds
 -- Ack, retry, release or bury what is held, in the given order.
 -- KEYS[1] prefix
 -- ARGV[1] now or ''; then either 'acks' and one text of seq and token of each, or for each settlement 6: 'receipt'
@@ -95,10 +95,9 @@ end
 local function place_alike()
   for id, lists in pairs(finished) do
     local all = lists.open
-    for _, part in ipairs({ 'open', 'held' }) do
-      score_all(queue_key(id, part), all, false)
-    end
-    score_all(queue_key(id, 'done'), all)
+    mark_all(id, 'open', all, false)
+    mark_all(id, 'done', all, true)
+    score_all(queue_key(id, 'held'), all, false)
     score_all(queue_key(id, 'ended'), all, now)
     happen(id, 'done', #all)
     lists.open = nil

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
---! keys queues counting
+--! keys seqs queues counting
 -- Count a queue's messages by state.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or ''

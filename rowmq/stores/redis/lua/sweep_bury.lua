@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing rules life
+--! keys seqs queues writing rules life
 -- Bury what is expired, lost or exhausted in one queue. Only what is expired need not wait for its time, and
 -- what somebody holds is left alone.
 -- KEYS[1] prefix
@@ -41,9 +41,9 @@ end
 
 -- Those that are too old: seqs are in the order of birth, so the first young one ends it.
 local function consider_old()
-  local skip = 0
+  local after = -1
   while queue.max_age and #doomed < limit do
-    local seqs = call('ZRANGE', queue_key(queue.id, 'open'), skip, skip + 999)
+    local seqs = seqs_behind(queue.id, 'open', after, 2 ^ 53, 1000)
     for _, seq in ipairs(seqs) do
       local row = consider(seq) or row_of(seq)
       if row.born + queue.max_age > now then
@@ -53,7 +53,7 @@ local function consider_old()
     if #seqs == 0 then
       return
     end
-    skip = skip + #seqs
+    after = seqs[#seqs]
   end
 end
 

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing topics
+--! keys seqs queues writing life erasing topics
 -- Forget old named claims, leads that are over, and what topics have kept past their grace.
 -- KEYS[1] prefix
 -- ARGV[1] now or '', [2] how many to forget, [3] how long claims are kept

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing
+--! keys seqs queues writing life erasing
 -- Prune what is past retention in one queue, and forget its dedup keys and consumers whose time is over.
 -- KEYS[1] prefix
 -- ARGV[1] queue name, [2] now or '', [3] how many to prune, [4] how many to forget, [5] how long ids are kept

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
---! keys queues writing life erasing topics
+--! keys seqs queues writing life erasing topics
 -- Unbind a queue from a topic; after the last one the topic is as new.
 -- KEYS[1] prefix
 -- ARGV[1] topic name, [2] queue name, [3] now or ''

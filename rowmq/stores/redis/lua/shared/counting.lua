@@ -17,6 +17,6 @@ local function counted(queue, now)
   end
   local leased = call('ZCOUNT', queue_key(queue.id, 'held'), '(' .. text(now), '+inf')
   local age = first and first <= now and text(now - first) or ''
-  local done, dead = call('ZCARD', queue_key(queue.id, 'done')), call('ZCARD', queue_key(queue.id, 'dead'))
+  local done, dead = count_of(queue.id, 'done'), count_of(queue.id, 'dead')
   return { ready, waiting - ready - leased, leased, done, dead, age }
 end

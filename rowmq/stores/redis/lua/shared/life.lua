@@ -59,7 +59,7 @@ local function promote(queue, gid, group, now)
 end
 
 local function leave(row, now)
-  score(queue_key(row.q, 'open'), row.seq, false)
+  mark(row.q, 'open', row.seq, false)
   score(line_of(row), row.seq, false)
   forget_tries(row)
   if row.src then
@@ -104,7 +104,7 @@ local function start(row, queue, at, gets, src, why)
   if row.deadline then
     score(queue_key(row.q, 'deadlines'), row.seq, row.deadline)
   end
-  score(queue_key(row.q, 'open'), row.seq, tonumber(row.seq))
+  mark(row.q, 'open', row.seq, true)
   place(row)
   stir(row.q)
 end
@@ -162,7 +162,7 @@ local function finish(row, state, why, now, result)
   if result then
     call('SET', PREFIX .. 'r:' .. row.seq, result)
   end
-  score(queue_key(row.q, state), row.seq, tonumber(row.seq))
+  mark(row.q, state, row.seq, true)
   score(queue_key(row.q, 'ended'), row.seq, now)
   if state == 'dead' then
     score(queue_key(row.q, 'died'), row.seq, now)
@@ -185,7 +185,8 @@ local function bury(row, why, now)
 end
 
 local function leave_finished(row)
-  for _, part in ipairs({ row.state, 'ended', 'filed' }) do
+  mark(row.q, row.state, row.seq, false)
+  for _, part in ipairs({ 'ended', 'filed' }) do
     score(queue_key(row.q, part), row.seq, false)
   end
   if row.state == 'dead' then

@@ -95,7 +95,7 @@ local function plan(queue, saids, now, keeping)
     by_key[said.key] = entry
   end
   if queue.max_length and fresh > 0 then
-    local waiting = zset('ZCARD', queue_key(queue.id, 'open'))
+    local waiting = count_of(queue.id, 'open')
     if waiting + fresh > queue.max_length then
       return nil, 'full', string.format('%d %d %d', waiting, queue.max_length, fresh)
     end

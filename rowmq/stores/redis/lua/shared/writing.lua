@@ -242,6 +242,7 @@ local function write_all()
   for key in pairs(scores) do
     write_scores(key)
   end
+  write_marks()
   local setting = rewritten -- first: a row that is unpacked later is written later
   for seq, row in pairs(changed) do
     setting[#setting + 1] = PREFIX .. 'l:' .. seq
