@@ -18,7 +18,7 @@ microseconds; a ``seq`` is padded with zeros to 16 digits, so that texts sort as
     queues                    hash     queue name -> id
     q:<id>                    hash     name, version, settings, and the bucket of its rate (room, filled)
     q:<id>:open done dead     zset     its messages, pending and finished: the pages of seqs that have any
-    q:<id>:open:<page>        string   the seqs of a page, which is named by its first, as bits (shared/seqs.lua)
+    q:<id>:open:<page>        string   the seqs of a page, named by its first, as bits (shared/seqs.lua)
     q:<id>:done:<page>        string   the same
     q:<id>:dead:<page>        string   the same
     q:<id>:counts             hash     open, done, dead -> how many there are
