@@ -39,7 +39,7 @@ def test_an_adapter_is_measured_from_push_to_ack(tmp_path: Path) -> None:
         session.check()
 
 
-def test_everything_that_is_measured_has_a_figure(tmp_path: Path) -> None:
+def test_everything_that_is_measured_has_a_figure_and_a_limit(tmp_path: Path) -> None:
     with Session(OWN, Place(str(tmp_path)), PLAN) as session:
         found = whole(session)
         without = {name for name, value in found.items() if value is None}
@@ -48,6 +48,14 @@ def test_everything_that_is_measured_has_a_figure(tmp_path: Path) -> None:
         assert session.control.ask("left") == {"left": 0}
         assert "kept: 7 days" in session.said["settings"]
         assert "SQLite" in session.said["runs on"]
+    limited = limits(LIMIT, Place(str(tmp_path)), PLAN)
+    assert set(found) - set(limited) == {"client memory", "stop"}
+    known = {name: value for name, value in limited.items() if value is not None}
+    assert set(limited) - set(known) == {"server CPU", "server memory", "dead tuples"}
+    assert min(known.values()) > 0
+    assert known["bytes"] > PLAN.size
+    for load in ("idle", "half load"):
+        assert known[f"latency {load}, p50"] > known[f"latency {load} from return, p50"]
 
 
 def test_what_was_handled_and_is_not_finished_fails_the_step(
@@ -77,19 +85,6 @@ def test_the_clock_runs_on_until_what_was_handled_is_acked(
         began = time.monotonic()
         worked = session.work(40)
         assert MOMENT + 2 * LOOK < worked.span.seconds < time.monotonic() - began
-
-
-def test_the_bare_loop_has_a_figure_for_what_it_limits(tmp_path: Path) -> None:
-    limited = limits(LIMIT, Place(str(tmp_path)), PLAN)
-    with Session(OWN, Place(str(tmp_path)), PLAN) as session:
-        ours = whole(session)
-    assert set(ours) - set(limited) == {"client memory", "stop"}
-    known = {name: value for name, value in limited.items() if value is not None}
-    assert set(limited) - set(known) == {"server CPU", "server memory", "dead tuples"}
-    assert min(known.values()) > 0
-    assert known["bytes"] > 200
-    for load in ("idle", "half load"):
-        assert known[f"latency {load}, p50"] > known[f"latency {load} from return, p50"]
 
 
 def test_a_brief_bare_loop_has_nothing_that_goes_message_by_message(tmp_path: Path) -> None:

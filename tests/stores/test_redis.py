@@ -14,7 +14,7 @@ import pytest
 
 from rowmq.core.backoff import Backoff
 from rowmq.core.delivery import Receipt, Settlement, Want
-from rowmq.core.errors import InvalidMessage, InvalidURL, Unsupported
+from rowmq.core.errors import InvalidMessage, InvalidURL, SchemaOutdated, Unsupported
 from rowmq.core.message import Batch, Pushed
 from rowmq.core.outcome import ACK, Ack, Bury, Release, Retry, Settled, State
 from rowmq.core.where import where
@@ -456,11 +456,11 @@ def test_nothing_is_left_of_messages_alike_but_that_they_are_done(store: RedisSt
     assert found(store, State.DONE) == sorted(each.seq for each in held)
 
 
-def found(store: RedisStore, state: State, limit: int = 100) -> list[int]:
+def found(store: RedisStore, state: State, limit: int = 100, queue: str = "q") -> list[int]:
     """All seqs in a state, read so many at a time."""
     seqs, after = list[int](), 0
     while True:
-        page = store.history.find("q", state=state, after=after, limit=limit, now=T0)
+        page = store.history.find(queue, state=state, after=after, limit=limit, now=T0)
         seqs += [each.seq for each in page.records]
         if page.after is None:
             return seqs
@@ -508,6 +508,38 @@ def test_messages_are_found_by_seq_however_far_apart_they_are(store: RedisStore,
     assert store.queues.purge("q", now=T0) == len(known[State.READY]) + 3
     assert store.history.archive(every, prune=True, now=T0) == len(every) - len(known[State.READY]) - 3
     assert not [key for key in ours(store, redis_url) if re.match("q:1:(open|done|dead)", key)]
+
+
+def as_it_was(store: RedisStore, redis_url: str) -> None:
+    """Have the keys of the former layout: a state is a sorted set of seqs."""
+    root, parts = store.server.options.root, {"open": State.READY, "done": State.DONE, "dead": State.DEAD}
+    with connect_redis(redis_url) as connection:
+        for id, queue in ((1, "q"), (2, "other")):
+            was = {part: found(store, state, queue=queue) for part, state in parts.items()}
+            for part, seqs in was.items():
+                connection.delete(*connection.keys(f"{root}q:{id}:{part}*"), f"{root}q:{id}:counts")
+                if seqs:
+                    connection.zadd(f"{root}q:{id}:{part}", {f"{seq:016}": seq for seq in seqs})
+        connection.set(f"{root}layout", "1")
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 4], ids="{} pieces before".format)
+def test_keys_of_the_former_layout_are_brought_up_to_this_one(
+    store: RedisStore, redis_url: str, pieces: int
+) -> None:
+    scattered(store, redis_url)
+    known = settled_at_random(store)
+    stats, bounds = store.queues.stats("q", now=T0), store.history.bounds()
+    as_it_was(store, redis_url)
+    with pytest.raises(SchemaOutdated, match=r"of layout 1, .* run: rowmq migrate"):
+        open_store(redis_url, migrate=False)
+    for _ in range(pieces):
+        assert 0 < store.server.call("bits", 100) <= 100
+    with closing(opened(redis_url)) as again:
+        assert (again.queues.stats("q", now=T0), again.history.bounds()) == (stats, bounds)
+        assert all(found(again, state) == sorted(seqs) for state, seqs in known.items())
+        assert again.migrate() == []
+    assert not [key for key in ours(store, redis_url) if key == "moving" or key.endswith(":seqs")]
 
 
 def test_every_script_says_what_it_does_takes_and_returns() -> None:

@@ -33,7 +33,9 @@ from rowmq.stores.redis.transactions import refuse_transaction
 from rowmq.stores.redis.values import deliveries, stamp
 from rowmq.stores.redis.waiting import Listening
 
-LAYOUT = b"2"
+LAYOUT, FORMER = b"2", b"1"
+MOVED = 5000
+"""Seqs that one script takes from the former layout."""
 
 
 class RedisStore:
@@ -111,10 +113,13 @@ class RedisStore:
         return self._listening.wait(self._ids.of(queues), timeout.total_seconds())
 
     def migrate(self) -> list[str]:
-        """Note which version of the key map is used here, or raise SchemaOutdated if it is another."""
+        """Note which version of the key map is used here, or bring the former one up to it."""
         found: bytes = self.server.call("layout", LAYOUT, repeatable=True)
-        _check_layout(self.server, found)
-        return [] if found else [f"layout {LAYOUT.decode()}"]
+        while found == FORMER and self.server.call("bits", MOVED, repeatable=True):
+            pass
+        if found not in (b"", FORMER):
+            _check_layout(self.server, found)
+        return [] if found == LAYOUT else [f"layout {LAYOUT.decode()}"]
 
     def check(self) -> None:
         """Refuse a server that is too old or may evict messages, and keys of another layout."""
@@ -131,10 +136,11 @@ class RedisStore:
         return {name: id for name, id in found if id is not None}
 
     def _prepare(self, *, migrate: bool, check: bool) -> None:
-        if migrate or check:
-            self.check()
         if migrate:
+            check_server(self.server)
             self.migrate()
+        elif check:
+            self.check()
 
 
 def _check_layout(server: Server, found: bytes) -> None:
@@ -142,4 +148,5 @@ def _check_layout(server: Server, found: bytes) -> None:
         raise SchemaOutdated(
             f"the keys of prefix {server.options.prefix!r} are of layout {found.decode()}, "
             f"and this version of RowMQ knows {LAYOUT.decode()}"
+            f"{'; run: rowmq migrate' if found == FORMER else ''}"
         )
