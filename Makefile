@@ -5,7 +5,7 @@ STAMP := .venv/installed.stamp
 CLIENTS := .venv/clients.stamp
 
 .DEFAULT_GOAL := help
-.PHONY: help venv run demo servers clients test check proto soak bench bench-peers bench-quick
+.PHONY: help venv run demo servers clients test check proto soak bench bench-own bench-quick
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,7 +52,10 @@ proto: $(STAMP) ## write the Python code of the .proto files
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
-bench: bench-peers ## measure all of it, for hours: peers, crowded stores, stores against drivers, workers, doors, Spark
+bench: $(STAMP) servers ## measure RowMQ beside every peer, for two and a half hours; writes benchmarks/peers.md and its charts
+	$(BIN)/python -m benchmarks.peers
+
+bench-own: $(STAMP) servers ## measure RowMQ alone, for half an hour: crowded stores, drivers, workers, doors, Spark
 	@sh tests/install_packages.sh wrk libpostgresql-jdbc-java
 	$(BIN)/python -m benchmarks.publish claim_cost
 	$(BIN)/python -m benchmarks.publish claim_cost --held
@@ -63,9 +66,6 @@ bench: bench-peers ## measure all of it, for hours: peers, crowded stores, store
 	$(BIN)/python -m benchmarks.publish grpc
 	$(BIN)/python -m benchmarks.publish dashboard
 	$(BIN)/python -m benchmarks.publish spark
-
-bench-peers: $(STAMP) servers ## measure RowMQ beside every peer, for over two hours; writes benchmarks/peers.md and its charts
-	$(BIN)/python -m benchmarks.peers
 
 bench-quick: $(STAMP) servers ## measure RowMQ beside four peers, for minutes
 	$(BIN)/python -m benchmarks.peers --quick

@@ -41,7 +41,7 @@ def name_of(arguments: list[str]) -> str:
 
 def marks(part: str) -> tuple[str, str]:
     """What stands before and behind a part of a page that a run writes."""
-    return f"<!-- {part}: written by make bench -->", f"<!-- end of {part} -->"
+    return f"<!-- {part}: written by a run -->", f"<!-- end of {part} -->"
 
 
 def between(page: str, part: str, text: str) -> str:

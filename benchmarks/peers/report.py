@@ -84,8 +84,8 @@ Messages of {size}: a second one by one, in batches and there and back; millisec
 to the handler; costs as above:
 """
 CROWD = """
-Work/s in a crowd, while a transaction is held open, and with more workers, and how much that is of an empty
-place with one worker in the same round:
+Work/s in a crowd, while a transaction is held open, and with more workers; how much that is of an empty place
+with one worker in the same round; and of the bare loop, which has an empty place (medians by medians):
 """
 WAITED = "\nMessages that waited in the FIFO queue, as many as were taken in a minute: {}."
 
@@ -222,7 +222,9 @@ def _beside(store: str, book: Book, name: str, case: str) -> str:
     found, empty = (book.get(store, name, case, each) for each in ("work", scenes.EMPTY))
     if found is None or found.median is None or empty is None:
         return NONE
-    return f"{spread(found)}; {times(ratio(found, empty), tie=False)} of empty"
+    bare = book.get(store, BARE, MAIN, "work")
+    limit = f"; {found.median / bare.median:.2f} of bare" if bare and bare.median else ""
+    return f"{spread(found)}; {times(ratio(found, empty), tie=False)} of empty{limit}"
 
 
 def _full(store: str, book: Book, cases: Sequence[str]) -> Iterator[str]:

@@ -242,7 +242,7 @@ def test_a_report_has_a_row_for_everybody_who_was_measured_in_any_case(report: P
 
 def test_a_report_says_what_a_crowd_leaves_and_how_large_it_was(report: Path) -> None:
     page = (report / "peers.md").read_text()
-    assert "450 (400-500); 0.90 (0.80-1.00) of empty" in page
+    assert "450 (400-500); 0.90 (0.80-1.00) of empty; 0.15 of bare" in page
     assert "RowMQ, waiting: 1,000,000 waiting" in page
     assert "moto_server 8,123." in page
 

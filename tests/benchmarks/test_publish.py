@@ -41,7 +41,7 @@ def test_a_benchmark_that_fails_leaves_the_page_as_it_was(page: Path) -> None:
     assert page.read_text() == kept
 
 
-def test_pages_have_a_place_for_everything_that_make_bench_writes() -> None:
+def test_pages_have_a_place_for_everything_that_is_published() -> None:
     published = re.findall(r"benchmarks\.publish (.+)", (ROOT / "Makefile").read_text())
     assert len(published) > 5
     for part in ["peers", *(name_of(each.split()) for each in published)]:
