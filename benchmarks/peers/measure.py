@@ -17,9 +17,13 @@ PAUSE = 0.075
 """Seconds between the pushes to an idle system."""
 
 
-def pilot(session: Session) -> float:
-    """About how many a second it handles: ever larger steps, until one is long and not much faster."""
-    count, before, plan = FEW, 0.0, session.plan
+def pilot(session: Session, guess: float = 0.0) -> float:
+    """About how many a second it handles: ever larger steps, until one is long and not much faster.
+
+    Where a rate is known already the first step is a quarter as long as one of that rate.
+    """
+    plan, before = session.plan, 0.0
+    count = max(FEW, plan.scaled(guess) // 4)
     while True:
         pushed, _ = session.enqueue(count, plan.batch)
         rate, seconds = (worked := session.work(pushed)).rate, worked.span.seconds
@@ -29,9 +33,9 @@ def pilot(session: Session) -> float:
         count, before = min(4 * count, plan.messages), rate
 
 
-def whole(session: Session) -> Figures:
+def whole(session: Session, guess: float = 0.0) -> Figures:
     """Everything that is measured of a system."""
-    plan, rate = session.plan, pilot(session)
+    plan, rate = session.plan, pilot(session, guess)
     count, seconds = session.enqueue(plan.scaled(rate), 1)
     session.work(count)
     figures: Figures = {"enqueue, single": count / seconds, "round trips": session.roundtrip()}

@@ -55,11 +55,11 @@ Written by `python -m benchmarks.peers`, which measures all of it on the same pr
 it. All systems of a store run in turn in each round. Figures are medians with the range of the rounds; a
 ratio is the median of the rounds' own ratios, and a tie where they lie on both sides of 1 or within 5 % of
 it (15 % where there was one round). A step has as many messages as a system handles in about the seconds
-given, up to the number given, and handles all of them. In parts that say so PostgreSQL analyzes its tables
-before a step, as autovacuum would within a minute: without that some take a plan made for an empty table,
-and are slow or stand still. Beside a transaction held open nothing else is measured; an empty place is
-measured before it. In parts that say so each step in a crowd, or with more workers, begins after a
-checkpoint of PostgreSQL's.
+given, up to the number given, and handles all of them. Before a step PostgreSQL analyzes its tables, as
+autovacuum would within a minute: without that some take a plan made for an empty table, and are slow or
+stand still. Each step in a crowd, or with more workers, begins after a checkpoint of
+PostgreSQL's. Transactions are held open beside all systems of a store for the same minutes, in which all of
+them work on at once; then one after the other is measured, an empty place before all that.
 
 The clock of work starts when a tenth of the messages has been handled, so that nobody's start counts (with
 the start, where more than a quarter was handled by then: batches too large to tell more), and ends when as
@@ -108,8 +108,6 @@ def _parts(results: Results) -> Iterator[str]:
     )
     for each in results.parts:
         step = f"{each['messages']:,} messages, {each['seconds']:g} s"
-        step += ", analyzed" if each.get("looks") else ""
-        step += ", after checkpoints" if each.get("checkpoints") else ""
         lists = (", ".join(each[name]) for name in ("sizes", "scenes"))
         where = f"{each['machine']}; Python {each['python']}"
         known = (TITLES[each["store"]], each["when"], each["commit"], each["load"], each["rounds"])

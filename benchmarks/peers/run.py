@@ -6,7 +6,8 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -48,7 +49,16 @@ class Options(NamedTuple):
         long = {WORKERS: f"{WORKERS} (steps {LONGER} times as long)"}
         scenes = [long.get(each, each) for each in self.crowd.scenes] if self.crowd else []
         plan = {"messages": self.plan.messages, "seconds": self.plan.seconds, "rounds": self.rounds}
-        return {**plan, "sizes": list(self.sizes), "scenes": scenes, "looks": True, "checkpoints": True}
+        return {**plan, "sizes": list(self.sizes), "scenes": scenes}
+
+
+class Act(NamedTuple):
+    """A system whose transaction is held open: what it reached before, and its scene, if it has one."""
+
+    system: System
+    stage: Stage
+    empty: list[float]
+    scenes: dict[str, Scene]
 
 
 class Progress:
@@ -107,7 +117,7 @@ class Run:
     def _store(self, spots: Places, systems: Sequence[System]) -> None:
         for case in self.options.sizes:
             for system in systems:
-                self._missing(spots, system, case, self.options.rounds_of(case))
+                self._missing(spots, system, case)
             for number in range(self.options.rounds_of(case)):
                 # Another one first each time, so that nobody always runs after the same.
                 turned = [*systems[number % len(systems) :], *systems[: number % len(systems)]]
@@ -118,16 +128,11 @@ class Run:
                         if spots.kind == "sqs" and case == MAIN:
                             self._tried(spots, system, case, partial(self._cycles, spots, system, number))
         if self.options.crowd and spots.kind != "sqs":
-            again = {system.name for system in systems if system.again}
-            best = self.book.best(spots.kind, MAIN, "work", self.options.peers, {OURS, BARE} | again)
-            for system in systems:
-                if system.name in (OURS, *best):
-                    self.results.excuse(spots.kind, system.name, "long matrix")
-                    self._tried(spots, system, "long matrix", partial(self._matrix, spots, system))
+            self._crowds(spots, systems, self.options.crowd)
 
-    def _missing(self, spots: Places, system: System, case: str, rounds: int) -> bool:
+    def _missing(self, spots: Places, system: System, case: str) -> bool:
         """Whether a case is to be measured; what was found before is forgotten, unless the run resumes it."""
-        known = (spots.kind, system.name, case)
+        known, rounds = (spots.kind, system.name, case), self.options.rounds_of(case)
         if not self.options.resume:
             self.results.forget(*known)
         missing = not all(self.book.has(*known, number) for number in range(rounds))
@@ -160,13 +165,15 @@ class Run:
 
     def _figures(self, spots: Places, system: System, case: str, number: int) -> Figures:
         plan, brief = self.options.plan.of_size(SIZES[case]), number > 0 and case != MAIN
+        known = self.book.get(spots.kind, system.name, case, "work")
+        guess = known.median or 0.0 if known else 0.0
         with spots.fresh() as place:
             if system.name == BARE:
                 return limits(system, place, plan, brief=brief)
             with Session(system, place, plan) as session:
                 # What it says of its settings once it is open is the truth.
                 self.results.describe({"store": system.store, "system": system.name, **session.said})
-                return bulk(session, pilot(session)) if brief else whole(session)
+                return bulk(session, pilot(session, guess)) if brief else whole(session, guess)
 
     def _cycles(self, spots: Places, system: System, number: int) -> None:
         """What SQS has: send, receive, delete, in a standard queue and in a crowded FIFO queue."""
@@ -181,27 +188,70 @@ class Run:
 
     # ---- the long matrix --------------------------------------------------------------------------------
 
-    def _matrix(self, spots: Places, system: System) -> None:
-        crowd = self.options.crowd or Crowd()
-        cases = crowd.cases(system, spots.kind)
-        missing = [case for case in cases if self._missing(spots, system, case, self.options.rounds_of(case))]
-        # While a transaction is held open InnoDB removes nothing anywhere: nothing else is measured then.
-        for some in ([each for each in missing if each != HELD], [each for each in missing if each == HELD]):
+    def _crowds(self, spots: Places, systems: Sequence[System], crowd: Crowd) -> None:
+        """RowMQ and the best peers: each in its crowds, then all beside a transaction held open."""
+        again = {system.name for system in systems if system.again}
+        best = self.book.best(spots.kind, MAIN, "work", self.options.peers, {OURS, BARE} | again)
+        chosen = [system for system in systems if system.name in (OURS, *best)]
+        missing = {
+            system: [case for case in crowd.cases(system, spots.kind) if self._missing(spots, system, case)]
+            for system in chosen
+        }
+        for system, cases in missing.items():
+            some = [case for case in cases if case != HELD]
             if some:
-                with stage(system, spots, self.options.plan, crowd) as made:
-                    self._scenes(spots, system, made, some)
+                self.results.excuse(spots.kind, system.name, "long matrix")
+                self._tried(spots, system, "long matrix", partial(self._scenes, spots, system, crowd, some))
+        self._held(spots, [system for system, cases in missing.items() if HELD in cases], crowd)
 
-    def _scenes(self, spots: Places, system: System, made: Stage, cases: Sequence[str]) -> None:
+    def _scenes(self, spots: Places, system: System, crowd: Crowd, cases: Sequence[str]) -> None:
         """Build scenes, and measure them round by round beside an empty place."""
-        scenes, rounds = dict[str, Scene](), range(self.options.rounds_of(cases[0]))
-        before = [made.empty.work() for _ in rounds] if HELD in cases else []
-        for case in cases:
-            self._progress.say(f"{spots.kind}, {case}: filling for {system.name}")
-            self._tried(spots, system, case, partial(self._build, scenes, case, made.scene))
-        for number in rounds if scenes else ():
-            beside = before[number] if before else made.empty.work()
-            self._beside(spots, system, beside, scenes, number)
-        self._ended(spots, system, scenes)
+        scenes = dict[str, Scene]()
+        with stage(system, spots, self.options.plan, crowd) as made:
+            for case in cases:
+                self._progress.say(f"{spots.kind}, {case}: filling for {system.name}")
+                self._tried(spots, system, case, partial(self._build, scenes, case, made.scene))
+            for number in range(self.options.rounds_of(WORKERS)) if scenes else ():
+                self._beside(spots, system, made.empty.work(), scenes, number)
+            self._ended(spots, system, scenes)
+
+    def _held(self, spots: Places, systems: Sequence[System], crowd: Crowd) -> None:
+        """Measure beside transactions that were held open for minutes in which all systems worked.
+
+        Nothing else is measured meanwhile, an empty place before it: InnoDB then removes nothing anywhere.
+        """
+        acts = list[Act]()
+        with ExitStack() as stack:
+            for system in systems:
+                made = stage(system, spots, self.options.plan, crowd)
+                self._tried(spots, system, HELD, partial(self._before, acts, system, made, stack))
+            for act in acts:
+                self._tried(spots, act.system, HELD, partial(self._build, act.scenes, HELD, act.stage.scene))
+            self._aged(spots, [act for act in acts if act.scenes], crowd.held)
+            for number in range(self.options.rounds_of(HELD)):
+                for act in acts:
+                    self._beside(spots, act.system, act.empty[number], act.scenes, number)
+            for act in acts:
+                self._ended(spots, act.system, act.scenes)
+
+    def _before(
+        self, acts: list[Act], system: System, made: AbstractContextManager[Stage], stack: ExitStack
+    ) -> None:
+        self._progress.say(f"{system.store}, before {HELD}: {system.name}")
+        built = stack.enter_context(made)
+        empty = [built.empty.work() for _ in range(self.options.rounds_of(HELD))]
+        acts.append(Act(system, built, empty, {}))
+
+    def _aged(self, spots: Places, acts: Sequence[Act], seconds: float) -> None:
+        """Let all work beside their open transactions; who cannot go on is left out."""
+        names = ", ".join(act.system.name for act in acts)
+        self._progress.say(f"{spots.kind}, {HELD} for {seconds:g} s: {names}")
+        with ThreadPoolExecutor(max(1, len(acts))) as pool:
+            aging = [pool.submit(act.scenes[HELD].age, seconds) for act in acts]
+        for act, aged in zip(acts, aging, strict=True):
+            self._tried(spots, act.system, HELD, aged.result)
+            if aged.exception():
+                act.scenes.clear()
 
     def _build(self, scenes: dict[str, Scene], case: str, build: Callable[[str], Scene]) -> None:
         with suppress(Refused):

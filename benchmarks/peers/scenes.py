@@ -59,6 +59,16 @@ class Scene(NamedTuple):
     def work(self) -> float:
         """Messages a second: as many as there are pushed again, so that the crowd stays as it is."""
         self.session.place.begin()
+        return self._step()
+
+    def age(self, seconds: float) -> None:
+        """Work on for so long; what counts comes afterwards."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._step()
+        self.crowd["held"] = seconds
+
+    def _step(self) -> float:
         count, _ = self.session.enqueue(self.messages, self.session.plan.batch, FILLING)
         return self.session.work(count).rate
 
@@ -69,9 +79,9 @@ class Stage:
     def __init__(self, system: System, spots: Places, plan: Plan, crowd: Crowd, stack: ExitStack) -> None:
         self._system, self._spots, self._plan, self._crowd, self._stack = system, spots, plan, crowd, stack
         session = self._opened(system.processes)
-        rate = pilot(session)
-        self.empty = Scene(session, plan.scaled(rate), {})
-        self._long = plan.longer(LONGER).scaled(rate)
+        self._rate = pilot(session)
+        self.empty = Scene(session, plan.scaled(self._rate), {})
+        self._long = plan.longer(LONGER).scaled(self._rate)
 
     def scene(self, case: str) -> Scene:
         """One scene; Refused if the system has no such thing."""
@@ -83,7 +93,7 @@ class Stage:
         }
         build = builders.get(case)
         session = self._opened(self._system.processes if build else int(case.partition(" ")[0]))
-        pilot(session)
+        pilot(session, self._rate)
         if build is None:
             return Scene(session, self._long, {})
         return Scene(session, self.empty.messages, build(session))
@@ -104,12 +114,8 @@ class Stage:
         return {"finished": made["finished"]}
 
     def _hold(self, session: Session) -> Figures:
-        """Work on for that long while the transaction is open; what counts comes afterwards."""
         self._stack.enter_context(session.place.held())
-        scene, end = Scene(session, self.empty.messages, {}), time.monotonic() + self._crowd.held
-        while time.monotonic() < end:
-            scene.work()
-        return {"held": self._crowd.held}
+        return {}
 
 
 @contextmanager

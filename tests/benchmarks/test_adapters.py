@@ -104,7 +104,10 @@ def test_scenes_are_as_full_as_they_were_asked_to_be() -> None:
         crew = made.scene("2 workers")
         assert len(crew.session.workers) == 2
         assert crew.work() > 0
-        assert made.scene("held").work() > 0
+        held = made.scene("held")
+        held.age(crowd.held)
+        assert held.crowd == {"held": crowd.held}
+        assert held.work() > 0
         assert made.empty.work() > 0
 
 

@@ -1,6 +1,7 @@
 """A comparison in parts: what is kept, what is measured again, and what the command line asks for."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -107,39 +108,57 @@ def test_a_run_of_some_systems_leaves_the_parts_before_it() -> None:
     assert len(some.results.parts) == 2
 
 
-def test_a_scene_that_cannot_be_built_or_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Place:
-        @staticmethod
-        def dead() -> None:
-            return None
+class FakePlace:
+    @staticmethod
+    def dead() -> None:
+        return None
 
-    class Scene:
-        place = Place
 
-        def __init__(self, case: str) -> None:
-            self.case, self.session = case, self
-            self.crowd: Figures = {"waiting": 5}
+class FakeScene:
+    """Eight messages a second in every scene but a broken one, which may break while it is aged already."""
 
-        def work(self) -> float:
-            if self.case == "held":
-                raise RuntimeError("it broke")
-            return 8.0
+    def __init__(self, case: str, *, broken: str = "", ageing: Callable[[], object] | None = None) -> None:
+        self.case, self.session, self.place = case, self, FakePlace
+        self.crowd: Figures = {"waiting": 5}
+        self._broken, self._ageing = broken, ageing
 
-    class Stage:
-        empty = Scene("empty")
+    def work(self) -> float:
+        if self.case == self._broken:
+            raise RuntimeError("it broke")
+        return 8.0
 
-        def scene(self, case: str) -> Scene:
-            if case == "finished":
-                raise RuntimeError("it cannot be seeded")
-            return Scene(case)
+    def age(self, _: float) -> None:
+        if self._ageing:
+            self._ageing()
+
+
+class FakeStage:
+    """A stage on which one scene cannot be built."""
+
+    empty = FakeScene("empty")
+
+    def __init__(self, *, lacks: str = "", **fake: Any) -> None:
+        self._lacks, self._fake = lacks, fake
+
+    def scene(self, case: str) -> FakeScene:
+        if case == self._lacks:
+            raise RuntimeError("it cannot be seeded")
+        return FakeScene(case, **self._fake)
+
+
+def staged(monkeypatch: pytest.MonkeyPatch, **stages: FakeStage) -> None:
+    """Let each system have that stage."""
 
     @contextmanager
-    def stage(*_: object) -> Iterator[Stage]:
-        yield Stage()
+    def stage(system: System, *_: object) -> Iterator[FakeStage]:
+        yield stages[system.name]
 
     monkeypatch.setattr(running, "stage", stage)
-    crowd = Crowd(scenes=("waiting", "finished", "held"))
-    run = Counted(Results(), crowd=crowd, systems=SYSTEMS[:1])
+
+
+def test_a_scene_that_cannot_be_built_or_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    staged(monkeypatch, RowMQ=FakeStage(lacks="finished", broken="held"))
+    run = Counted(Results(), crowd=Crowd(scenes=("waiting", "finished", "held")), systems=SYSTEMS[:1])
     run.all()
     found = rows(run.results)
     assert found[OURS, "waiting"] == [8.0, 8.0]
@@ -149,6 +168,37 @@ def test_a_scene_that_cannot_be_built_or_fails_leaves_the_others(monkeypatch: py
     empty = run.results.book.get("sqlite", OURS, "waiting", "empty")
     assert empty is not None
     assert empty.values == [8.0, 8.0]
+
+
+def test_all_systems_work_at_once_while_a_transaction_is_held_open_beside_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together = threading.Barrier(2, timeout=10)
+    staged(monkeypatch, RowMQ=FakeStage(ageing=together.wait), huey=FakeStage(ageing=together.wait))
+    run = Counted(Results(), crowd=Crowd(scenes=("held",)))
+    run.all()
+    assert run.results.troubles == []
+    assert {name: found for (name, case), found in rows(run.results).items() if case == "held"} == {
+        OURS: [8.0, 8.0],
+        "huey": [8.0, 8.0],
+    }
+
+
+def test_who_cannot_go_on_beside_an_open_transaction_is_left_out_and_the_others_are_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def breaks() -> None:
+        raise RuntimeError("it stands still")
+
+    staged(monkeypatch, RowMQ=FakeStage(), huey=FakeStage(ageing=breaks))
+    run = Counted(Results(), crowd=Crowd(scenes=("held",)))
+    run.all()
+    found = rows(run.results)
+    assert found[OURS, "held"] == [8.0, 8.0]
+    assert ("huey", "held") not in found
+    (trouble,) = run.results.troubles
+    assert (trouble["system"], trouble["case"]) == ("huey", "held")
+    assert "it stands still" in trouble["what"]
 
 
 def test_results_come_back_as_they_were_kept(tmp_path: Path) -> None:
