@@ -531,10 +531,13 @@ def test_keys_of_the_former_layout_are_brought_up_to_this_one(
     known = settled_at_random(store)
     stats, bounds = store.queues.stats("q", now=T0), store.history.bounds()
     as_it_was(store, redis_url)
-    with pytest.raises(SchemaOutdated, match=r"of layout 1, .* run: rowmq migrate"):
-        open_store(redis_url, migrate=False)
     for _ in range(pieces):
         assert 0 < store.server.call("bits", 100) <= 100
+    half = " to 2" if pieces else ""
+    for migrate in (False, True):
+        with pytest.raises(SchemaOutdated, match=rf"of layout 1{half}, .* then run: rowmq migrate"):
+            open_store(redis_url, migrate=migrate)
+    assert store.migrate() == ["layout 2"]
     with closing(opened(redis_url)) as again:
         assert (again.queues.stats("q", now=T0), again.history.bounds()) == (stats, bounds)
         assert all(found(again, state) == sorted(seqs) for state, seqs in known.items())

@@ -33,7 +33,7 @@ from rowmq.stores.redis.transactions import refuse_transaction
 from rowmq.stores.redis.values import deliveries, stamp
 from rowmq.stores.redis.waiting import Listening
 
-LAYOUT, FORMER = b"2", b"1"
+LAYOUT, FORMER = b"2", (b"1", b"1 to 2")
 MOVED = 5000
 """Seqs that one script takes from the former layout."""
 
@@ -114,10 +114,10 @@ class RedisStore:
 
     def migrate(self) -> list[str]:
         """Note which version of the key map is used here, or bring the former one up to it."""
-        found: bytes = self.server.call("layout", LAYOUT, repeatable=True)
-        while found == FORMER and self.server.call("bits", MOVED, repeatable=True):
+        found = self._note_layout()
+        while found in FORMER and self.server.call("bits", MOVED, repeatable=True):
             pass
-        if found not in (b"", FORMER):
+        if found not in FORMER:
             _check_layout(self.server, found)
         return [] if found == LAYOUT else [f"layout {LAYOUT.decode()}"]
 
@@ -136,11 +136,14 @@ class RedisStore:
         return {name: id for name, id in found if id is not None}
 
     def _prepare(self, *, migrate: bool, check: bool) -> None:
-        if migrate:
-            check_server(self.server)
-            self.migrate()
-        elif check:
+        if migrate or check:
             self.check()
+        if migrate:  # not of a former layout: others may still work with it
+            self._note_layout()
+
+    def _note_layout(self) -> bytes:
+        found: bytes = self.server.call("layout", LAYOUT, repeatable=True)
+        return found
 
 
 def _check_layout(server: Server, found: bytes) -> None:
@@ -148,5 +151,5 @@ def _check_layout(server: Server, found: bytes) -> None:
         raise SchemaOutdated(
             f"the keys of prefix {server.options.prefix!r} are of layout {found.decode()}, "
             f"and this version of RowMQ knows {LAYOUT.decode()}"
-            f"{'; run: rowmq migrate' if found == FORMER else ''}"
+            f"{'; stop whatever works there, then run: rowmq migrate' if found in FORMER else ''}"
         )

@@ -2,14 +2,16 @@
 --! keys seqs
 -- From layout 1 to layout 2: which messages are in a state was a sorted set of their seqs, and is bits. It may be
 -- ended and begun again anywhere: a sorted set is first put aside (q:<id>:<part>:seqs), which is noted (moving), and
--- goes as its seqs come.
+-- goes as its seqs come. Meanwhile the layout is one that nobody knows, so that nobody opens what is half moved.
 -- KEYS[1] prefix
 -- ARGV[1] how many seqs at most
 -- Result: how many came; 0 once all have, and layout 2 is noted
 
-if call('GET', PREFIX .. 'layout') ~= '1' then
+local layout = call('GET', PREFIX .. 'layout')
+if layout ~= '1' and layout ~= '1 to 2' then
   return 0
 end
+call('SET', PREFIX .. 'layout', '1 to 2')
 
 -- The sorted set of a part, put aside when it is first asked for.
 local function aside(queue, part)
