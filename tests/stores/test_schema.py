@@ -20,6 +20,8 @@ OWN = {
         "synchronous",
         "insert_message",
         "insert_pending",
+        "insert_alike",
+        "insert_alike_pending",
         "ack_hold",
         "claim_at_once",
         "claimed_at_once",

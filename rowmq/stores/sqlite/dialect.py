@@ -26,6 +26,7 @@ from rowmq.stores.sql.database import PATIENCE, Database
 from rowmq.stores.sql.dialect import TOKEN, Dialect, Fresh, Plain, Taken, Trouble
 from rowmq.stores.sql.floors import Floor
 from rowmq.stores.sql.queries import named, resource
+from rowmq.stores.sqlite.alike import insert_alike
 from rowmq.stores.sqlite.turns import Turns
 from rowmq.stores.sqlite.watching import Watching
 from rowmq.stores.sqlite.whole import LONGEST, Whole
@@ -141,6 +142,8 @@ class SQLiteDialect(Dialect):
         last = cursor.one("last_seq")
         first = (last[0] if last else 0) + 1
         seqs = list(range(first, first + len(rows)))
+        if insert_alike(cursor, rows, first):
+            return seqs
         numbered = list(zip(seqs, rows, strict=True))
         cursor.wide("insert_message", [(seq, *row[:11]) for seq, row in numbered])
         cursor.wide("insert_pending", [(seq, row[1], row[5], *row[11:], row[10]) for seq, row in numbered])

@@ -51,6 +51,18 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, parked_until, group_id, deadline)
 VALUES (?, ?, ?, ?, ?, ?, ?);
 
+-- Messages that differ in little: ids and bodies stand one behind the other, and a number says where a body starts (its upper
+-- bits), how long it is (24 bits), the priority (4 bits) and whether it is binary (1 bit).
+-- name: insert_alike
+INSERT INTO rowmq_messages (seq, id, queue, body, binary, priority, created_at)
+SELECT :first + key, substr(:ids, 16 * key + 1, 16), :queue, substr(:bodies, (value >> 29) + 1, (value >> 5) & 16777215), value & 1,
+       (value >> 1) & 15, :now
+FROM json_each(:places);
+
+-- name: insert_alike_pending
+INSERT INTO rowmq_pending (seq, queue, priority, visible_at)
+SELECT :first + key, :queue, (value >> 1) & 15, :now FROM json_each(:places);
+
 -- name: messages_by_id
 SELECT id, seq, queue, body, binary, metadata FROM rowmq_messages
 WHERE id IN (SELECT rowmq_blob(value) FROM json_each(:ids));
