@@ -147,20 +147,20 @@ class Desk:
             self._lanes.append(lane)
             self._waiting.setdefault(lane.queue, 0)
 
-    def wanted(self, queue: str) -> int:
-        """How many messages of a queue to claim now: 0 while enough of them wait."""
+    def wanted(self, queue: str, most: int) -> int:
+        """How many messages of a queue to claim now, so that at most so many wait: 0 while enough do."""
         with self._lock:
             along = sum(len(each.messages) for each in self._taken if each.lane.queue == queue)
             waiting = self._waiting[queue] + along
-            target = self._target(queue)
+            target = self._target(queue, most)
             return target - waiting if waiting <= target // 2 else 0
 
-    def _target(self, queue: str) -> int:
+    def _target(self, queue: str, most: int) -> int:
         """Something for each idle hand, and what the others will do in the next moment."""
         idle = self._concurrency - self._running
         means = [lane.mean for lane in self._lanes if lane.queue == queue and lane.mean]
         ahead = int(self._concurrency * LOOKAHEAD / min(means)) if means else 0
-        return max(0, min(self._buffer, idle + ahead))
+        return max(0, min(self._buffer, idle + min(ahead, most)))
 
     def put(self, queue: str, given: Sequence[Held]) -> bool:
         """Let messages wait for a hand; False, and nothing is taken, once the desk is closed."""

@@ -29,6 +29,10 @@ LARGE = 100
 """Messages of a claim beside which another one is worth having under way."""
 BRIEF = 0.05
 """Seconds of such a claim at most: one that takes longer waits for others', as one more would."""
+CLAIMED = 8 * 2**20
+"""Bytes that a claim brings, about: more would be long on its way, and longer than needed in memory."""
+WAITING = 4 * CLAIMED
+"""Bytes that may wait for hands, about."""
 
 
 class Source:
@@ -40,6 +44,7 @@ class Source:
         self.settings = Queue(name=queue)
         """The queue's settings, at most some seconds old."""
         self._read_at = float("-inf")
+        self._weight = 1.0
 
     def refresh(self, kept: float) -> None:
         """Read the settings again if they are older than that; never between a message and its handler."""
@@ -47,6 +52,14 @@ class Source:
         if now - self._read_at > kept:
             self.settings = self._store.queues.get(self.queue) or self.settings
             self._read_at = now
+
+    def weigh(self, found: Sequence[Delivery]) -> None:
+        """Look how long its messages are."""
+        self._weight = max(1.0, sum(len(each.body) for each in found) / len(found))
+
+    def fitting(self, size: int) -> int:
+        """How many messages have about so many bytes, going by the last claim; at least one."""
+        return max(1, int(size / self._weight))
 
 
 class Fetcher:
@@ -158,10 +171,10 @@ class Fetcher:
             self._desk.room.set()  # nobody is to wait any more
         behind = self._behind()
         for source in self._sources:
-            room = 0 if behind else self._desk.wanted(source.queue)
+            room = 0 if behind else self._desk.wanted(source.queue, source.fitting(WAITING))
             full = full or room < least
             if room >= least:
-                found += self._claim(source, min(room, self._terms.batch))
+                found += self._claim(source, min(room, self._terms.batch, source.fitting(CLAIMED)))
         return found, full
 
     def _claim(self, source: Source, limit: int) -> int:
@@ -186,6 +199,7 @@ class Fetcher:
             except QueueNotFound:
                 return 0  # deleted under us, and maybe made again
             if found:
+                source.weigh(found)
                 self._deliver(source, found, lease, began)
             brief = time.monotonic() - began < BRIEF
             self._claims.ended(len(found), plenty=brief and LARGE <= limit == len(found))
