@@ -20,6 +20,8 @@ OWN = {
         "synchronous",
         "insert_message",
         "insert_pending",
+        "insert_at_once",
+        "inserted_at_once",
         "insert_alike",
         "insert_alike_pending",
         "ack_hold",

@@ -1,6 +1,26 @@
--- What each connection has for itself: a row that is put into one of these views is a whole claim, or a whole ack, in one step
+-- What each connection has for itself: a row that is put into one of these views is a whole push, claim or ack, in one step
 -- of SQLite. A thread that takes many steps must ask for the interpreter after each, and a busy worker's others keep it for a
 -- while every time.
+
+-- Where the last push went: none, if there was no such queue or its rules take more than this.
+CREATE TEMP TABLE rowmq_pushed (queue, first);
+
+CREATE TEMP VIEW rowmq_push AS SELECT NULL AS name, NULL AS ids, NULL AS bodies, NULL AS places, NULL AS now;
+
+-- Messages as insert_alike has them.
+CREATE TEMP TRIGGER rowmq_push_insert INSTEAD OF INSERT ON rowmq_push
+BEGIN
+    DELETE FROM rowmq_pushed;
+    INSERT INTO rowmq_pushed
+    SELECT id, 1 + COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'rowmq_messages'), 0)
+    FROM rowmq_queues WHERE name = NEW.name AND delay = 0 AND NOT fifo AND max_length IS NULL;
+    INSERT INTO rowmq_messages (seq, id, queue, body, binary, priority, created_at)
+    SELECT p.first + key, substr(NEW.ids, 16 * key + 1, 16), p.queue,
+           substr(NEW.bodies, (value >> 29) + 1, (value >> 5) & 16777215), value & 1, (value >> 1) & 15, NEW.now
+    FROM rowmq_pushed p CROSS JOIN json_each(NEW.places);
+    INSERT INTO rowmq_pending (seq, queue, priority, visible_at)
+    SELECT p.first + key, p.queue, (value >> 1) & 15, NEW.now FROM rowmq_pushed p CROSS JOIN json_each(NEW.places);
+END;
 
 -- What the last claim found, in one row; none, if the queue has rules. Ids and bodies stand one behind the other, the longest
 -- bodies apart. Text in UTF-16 could not hold them. Of columns that are nearly always the same (USUAL in whole.py, in that order)

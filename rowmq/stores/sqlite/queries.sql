@@ -51,6 +51,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 INSERT INTO rowmq_pending (seq, queue, priority, visible_at, parked_until, group_id, deadline)
 VALUES (?, ?, ?, ?, ?, ?, ?);
 
+-- A whole push of messages that are due as they come, by the name of their queue (at_once.sql).
+-- name: insert_at_once
+INSERT INTO rowmq_push (name, ids, bodies, places, now) VALUES (:name, :ids, :bodies, :places, :now);
+
+-- name: inserted_at_once
+SELECT queue, first FROM rowmq_pushed;
+
 -- Messages that differ in little: ids and bodies stand one behind the other, and a number says where a body starts (its upper
 -- bits), how long it is (24 bits), the priority (4 bits) and whether it is binary (1 bit).
 -- name: insert_alike
