@@ -174,9 +174,10 @@ SELECT set_config('lock_timeout', :turn, TRUE),
        pg_advisory_xact_lock(hashtext('rowmq turns of ' || current_schema()), CAST(:queue AS integer));
 
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
--- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the last column says so. One
--- row without a message, if none is due. Floors are those of the queue that is known by this name; it may be another by now. Each
--- has a seq too, because all of a large push are due at one time.
+-- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the first row says so. That row
+-- is about the queue (key, max_attempts, lease, now, odd), the others are messages, each with what is not as usual about it: NULL,
+-- or visible_at and the columns of USUAL (sql/usual.py, in that order). Floors are those of the queue that is known by this name;
+-- it may be another by now. Each has a seq too, because all of a large push are due at one time.
 -- What is due is kept as narrow as it can be, and nothing else joined with the rows: an UPDATE copies whatever it is joined with,
 -- row by row. All but the time at which a row was due is read from the leased one.
 -- name: claim_at_once
@@ -210,13 +211,18 @@ taken AS (
                           ELSE (SELECT now + lease FROM queue) END
     FROM due
     WHERE p.ctid = due.place AND NOT (SELECT odd FROM odd)
-    RETURNING p.seq, p.priority, due.visible_at, p.attempts - 1 AS attempts, p.receives - 1 AS receives, p.deadline, p.source,
-              p.visible_at AS until
+    RETURNING p.seq, p.priority, due.visible_at, p.attempts - 1 AS attempts, p.receives - 1 AS receives, p.deadline, p.source
 )
-SELECT p.seq, queue.id, p.priority, p.visible_at, p.attempts, p.receives, p.deadline, p.source, m.created_at, m.group_name,
-       uuid_send(m.id), m.body, m.binary, m.metadata, p.until, queue.max_attempts, odd.odd
+SELECT CAST(NULL AS bigint) AS seq, CAST(NULL AS bigint) AS created_at, CAST(NULL AS bytea) AS id, CAST(NULL AS bytea) AS body,
+       CAST(json_build_array(queue.id, queue.max_attempts, queue.lease, queue.now, odd.odd) AS text) AS said
 FROM queue CROSS JOIN odd
-LEFT JOIN (taken p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m) ON TRUE;
+UNION ALL
+SELECT p.seq, m.created_at, uuid_send(m.id), m.body,
+       CASE WHEN p.visible_at <> m.created_at OR p.priority <> 0 OR p.attempts > 0 OR p.receives > 0 OR m.binary
+                 OR p.deadline IS NOT NULL OR p.source IS NOT NULL OR m.group_name IS NOT NULL OR m.metadata IS NOT NULL
+            THEN CAST(json_build_array(p.visible_at, p.priority, p.attempts, p.receives, p.deadline, p.source, m.group_name, m.binary,
+                                       m.metadata) AS text) END
+FROM taken p CROSS JOIN LATERAL (SELECT * FROM rowmq_messages WHERE seq = p.seq OFFSET 0) AS m;
 
 -- name: priorities
 WITH RECURSIVE present (priority) AS (

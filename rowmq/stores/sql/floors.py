@@ -97,8 +97,8 @@ class Floors:
 
     def raise_to(self, queue: int, taken: Sequence[tuple[int, int, int]], *, limit: int) -> None:
         """Note the (priority, time, seq) of rows that were taken, in claim order."""
-        highest = {(queue, priority): Floor(visible_at, seq) for priority, visible_at, seq in taken}
-        self._floors.update(highest)
+        last = {priority: (visible_at, seq) for priority, visible_at, seq in taken}
+        self._floors.update({(queue, priority): Floor(*place) for priority, place in last.items()})
         self._last[queue] = len(taken), limit
 
     def _may_start_below(self, queue: int) -> bool:

@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import islice, repeat
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -118,11 +118,6 @@ def columns_of(rows: Sequence[Row]) -> Any:
     return Owing._make(zip(*rows, strict=True))
 
 
-def leased(rows: Iterable[Row]) -> Leased:
-    """Rows that begin like :class:`Leased`, at least one: a Leased of columns, in claim order."""
-    return Leased._make(islice(zip(*in_order(rows), strict=True), len(Leased._fields)))
-
-
 def deliveries(
     said: Any, ends: Sequence[int], queue: Queue, token: bytes, *, attempts: int
 ) -> list[Delivery]:
@@ -155,7 +150,7 @@ _made: Callable[[type[Delivery], Iterable[Any]], Delivery] = tuple.__new__
 def _each(function: Callable[[Any], Any], column: Sequence[Any]) -> Iterable[Any]:
     """The function of each value, worked out once for each that differs: mostly all are the same."""
     made = {value: function(value) for value in set(column)}
-    return map(made.__getitem__, column)
+    return repeat(*made.values()) if len(made) == 1 else map(made.__getitem__, column)
 
 
 def _metadata(text: str | None) -> Mapping[str, str]:

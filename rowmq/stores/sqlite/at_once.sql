@@ -23,7 +23,7 @@ BEGIN
 END;
 
 -- What the last claim found, in one row; none, if the queue has rules. Ids and bodies stand one behind the other, the longest
--- bodies apart. Text in UTF-16 could not hold them. Of columns that are nearly always the same (USUAL in whole.py, in that order)
+-- bodies apart. Text in UTF-16 could not hold them. Of columns that are nearly always the same (USUAL in sql/usual.py, in that order)
 -- only the rows that differ are there.
 CREATE TEMP TABLE rowmq_claimed (max_attempts, lease, vanished, tried, longest, seqs, created, lengths, unusual, ids, bodies);
 
