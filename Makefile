@@ -52,7 +52,7 @@ proto: $(STAMP) ## write the Python code of the .proto files
 soak: $(STAMP) servers ## run the long tests
 	$(BIN)/pytest -m soak --timeout 0 tests
 
-bench: $(STAMP) servers ## measure RowMQ beside every peer, for two and a half hours; writes benchmarks/peers.md and its charts
+bench: $(STAMP) servers ## measure RowMQ beside every peer, for two hours; writes benchmarks/peers.md and its charts
 	$(BIN)/python -m benchmarks.peers
 
 bench-own: $(STAMP) servers ## measure RowMQ alone, for half an hour: crowded stores, drivers, workers, doors, Spark
