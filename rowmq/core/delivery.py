@@ -155,8 +155,8 @@ class Delivery(NamedTuple):
         return self.max_attempts is not None and self.attempt >= self.max_attempts
 
 
-_receipt: Callable[[type[Receipt], Iterable[Any]], Receipt] = tuple.__new__
 _SEQ_AND_TOKEN = itemgetter(0, 1)
+_receipt: Callable[[type[Receipt], Iterable[Any]], Receipt] = tuple.__new__
 _settlement: Callable[[type[Settlement], Iterable[Any]], Settlement] = tuple.__new__
 """What ``_make`` does, without a call of Python for each: a worker makes thousands in a second."""
 

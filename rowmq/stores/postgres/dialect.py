@@ -4,11 +4,8 @@ Many processes at once: rows are locked where they are found, and what others ha
 clock is the server's. A push notifies the processes that wait.
 """
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +19,7 @@ from rowmq.core.clock import span
 from rowmq.core.errors import InvalidSetting, InvalidURL
 from rowmq.core.history import Durability
 from rowmq.stores.postgres.arrays import array
+from rowmq.stores.postgres.claimed import taken
 from rowmq.stores.postgres.connecting import (
     Joined,
     Unreachable,
@@ -35,13 +33,11 @@ from rowmq.stores.postgres.connecting import (
 from rowmq.stores.postgres.inserting import Inserter
 from rowmq.stores.postgres.listening import Listener
 from rowmq.stores.postgres.partitions import drop_days, is_partitioned, make_days, set_up_partitions
-from rowmq.stores.sql.cursor import Cursor, Row
+from rowmq.stores.sql.cursor import Cursor
 from rowmq.stores.sql.database import Database
 from rowmq.stores.sql.dialect import MANY, TOKEN, Dialect, Due, Fresh, Plain, Stored, Taken, Trouble
 from rowmq.stores.sql.floors import PRIORITIES, Floor
 from rowmq.stores.sql.queries import pyformat
-from rowmq.stores.sql.rows import Leased
-from rowmq.stores.sql.usual import leased_as_usual
 
 TURN = "2s"
 """How long a large claim waits for others' at most."""
@@ -189,12 +185,7 @@ class PostgresDialect(Dialect):
                 token=asked.token,
                 now=now,
             )
-        rows = cursor.raw.fetchall()
-        if not rows:
-            return None
-        key, max_attempts, length, moment, odd = json.loads(rows[0][-1])
-        said = partial(_leased, rows[1:], lease=length, now=moment) if len(rows) > 1 else None
-        return None if odd else Taken(key, max_attempts, said)
+        return taken(cursor.raw.fetchall())
 
     @contextmanager
     def _turn(self, cursor: Cursor, queue: int, *, taken: bool) -> Iterator[None]:
@@ -215,10 +206,8 @@ class PostgresDialect(Dialect):
         self, cursor: Cursor, pairs: Sequence[tuple[int, bytes]], now: int | None, *, alone: bool
     ) -> set[int]:
         """Move rows from what is owed to what became of it, in one statement."""
-        ours = sorted(pairs)
-        if set(map(len, map(itemgetter(1), ours))) != {TOKEN}:
-            ours = [pair for pair in ours if len(pair[1]) == TOKEN]
-        seqs, tokens = [seq for seq, _ in ours], b"".join([token for _, token in ours])
+        ours = sorted(pair for pair in pairs if len(pair[1]) == TOKEN)
+        seqs, tokens = [seq for seq, _ in ours], b"".join(token for _, token in ours)
         with self._alone(cursor) if alone else nullcontext():
             ((gone,),) = cursor.all("ack", seqs=seqs, tokens=tokens, now=now)
         return set(gone or ())
@@ -306,11 +295,3 @@ class PostgresDialect(Dialect):
     def close(self) -> None:
         """Stop listening."""
         self._listener.close()
-
-
-def _leased(rows: Sequence[Row], *, lease: int, now: int) -> Leased:
-    """The messages of ``claim_at_once``."""
-    *columns, unusual = map(list, zip(*rows, strict=True))
-    said = dict(zip(("seq", "created_at", "id", "body"), columns, strict=True))
-    told = [(place, json.loads(text)) for place, text in enumerate(unusual) if text] if any(unusual) else ()
-    return leased_as_usual(said, told, lease=lease, now=now)

@@ -175,9 +175,10 @@ SELECT set_config('lock_timeout', :turn, TRUE),
 
 -- A whole claim on a queue by its name, where no rule can forbid a delivery: the queue has none that could, and of what is due
 -- nothing has vanished with its holder or was tried often enough. Otherwise nothing is taken, and the first row says so. That row
--- is about the queue (key, max_attempts, lease, now, odd), the others are messages, each with what is not as usual about it: NULL,
--- or visible_at and the columns of USUAL (sql/usual.py, in that order). Floors are those of the queue that is known by this name;
--- it may be another by now. Each has a seq too, because all of a large push are due at one time.
+-- is about the queue: key, max_attempts, lease, now, odd. (PostgreSQL runs the parts of such a UNION ALL one after the other.) The
+-- others are messages, each with what is not as usual about it: NULL, or visible_at and the columns of USUAL (sql/usual.py, in that
+-- order). Floors are those of the queue that is known by this name; it may be another by now. Each has a seq too, because all of a
+-- large push are due at one time.
 -- What is due is kept as narrow as it can be, and nothing else joined with the rows: an UPDATE copies whatever it is joined with,
 -- row by row. All but the time at which a row was due is read from the leased one.
 -- name: claim_at_once

@@ -69,13 +69,9 @@ class Owing(NamedTuple):
 
 
 class Leased(NamedTuple):
-    """What a holder sees of a row that one statement has claimed, as it was before, and its lease's end.
-
-    It begins as an Owing does, so that both are put in order alike.
-    """
+    """What a holder sees of a row that one statement has claimed, as it was before, and its lease's end."""
 
     seq: int
-    queue: int
     priority: int
     visible_at: int
     attempts: int
@@ -148,7 +144,7 @@ _made: Callable[[type[Delivery], Iterable[Any]], Delivery] = tuple.__new__
 
 
 def _each(function: Callable[[Any], Any], column: Sequence[Any]) -> Iterable[Any]:
-    """The function of each value, worked out once for each that differs: mostly all are the same."""
+    """The function of each value, worked out once for each that differs; without end, if all are the same."""
     made = {value: function(value) for value in set(column)}
     return repeat(*made.values()) if len(made) == 1 else map(made.__getitem__, column)
 

@@ -1,6 +1,6 @@
 """A claim's messages by columns, where the database tells of each message only what is not as usual.
 
-Of fifteen values of a message four differ from the next one's. To send and to read all the others, row by
+Of fourteen values of a message four differ from the next one's. To send and to read all the others, row by
 row, is a good part of a claim.
 """
 
@@ -35,8 +35,7 @@ def leased_as_usual(
     """
     count = len(said["seq"])
     columns = {name: [usual] * count for name, usual in USUAL.items()}
-    # Nobody asks which queue it is: who claims from one knows.
-    columns |= {"queue": [0] * count, "visible_at": list(said["created_at"])}
+    columns["visible_at"] = list(said["created_at"])
     for place, values in unusual:
         for name, value in zip(("visible_at", *USUAL), values, strict=True):
             columns[name][place] = value
